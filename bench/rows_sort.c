@@ -73,6 +73,20 @@ static void run_libndr(void *job)
     MUST(ndr_queue_finish(the_queue));
 }
 
+/* By a comparison that the kernel calls. */
+static void run_merge_sort(void *job)
+{
+    sorting *j = job;
+    const ndr_merge_sort_desc desc = { .dtype = NDR_DTYPE_U32,
+                                       .less = "a < b",
+                                       .input = { j->keys.buffer, 0 },
+                                       .count = j->of.count,
+                                       .output = { j->sorted_keys.buffer, 0 } };
+    MUST(ndr_merge_sort(the_queue, &desc, NULL));
+    MUST(ndr_queue_finish(the_queue));
+}
+
+static const contender merge_sort_own[] = { { .name = "libndr", .on_device = true, .run = run_merge_sort }, { 0 } };
 static const contender sort_own[] = { { .name = "libndr", .on_device = true, .run = run_libndr }, { 0 } };
 
 /* ---- checking ---- */
@@ -102,24 +116,27 @@ static bool check(void *job, const contender *who, size_t calls, bool thoroughly
 }
 
 const work sort_work = { sort_own, begin, end, refill, reset, hand_over, check };
+const work merge_sort_work = { merge_sort_own, begin, end, refill, reset, hand_over, check };
 
 /* ---- rows ---- */
 
 static const unit million_keys = { "M/s", 1e6, false };
 
-#define SORT_OF(name_, has_values_, count_, ...)                                                                    \
+#define SORT_OF(name_, work_, has_values_, count_, ...)                                                             \
     {                                                                                                               \
-        .name = name_, .work = &sort_work, .shape = &(const sort_shape){ has_values_, count_ }, .amount = (count_), \
+        .name = name_, .work = &(work_), .shape = &(const sort_shape){ has_values_, count_ }, .amount = (count_),   \
         .unit = &million_keys, .rivals = { __VA_ARGS__ },                                                           \
     }
 #define PARALLEL { "__gnu_parallel::sort", { RATE_AT_LEAST, 1, 2 } }
 #define STABLE { "std::stable_sort", { RATE_AT_LEAST, 3, 5 } }
 
 static const bench_row rows[] = {
-    SORT_OF("sort u32 2^20", false, 1 << 20, PARALLEL),
-    SORT_OF("sort u32 2^24", false, 1 << 24, PARALLEL),
-    SORT_OF("sort pairs 2^20", true, 1 << 20, STABLE),
-    SORT_OF("sort pairs 2^24", true, 1 << 24, STABLE),
+    SORT_OF("sort u32 2^20", sort_work, false, 1 << 20, PARALLEL),
+    SORT_OF("sort u32 2^24", sort_work, false, 1 << 24, PARALLEL),
+    SORT_OF("sort pairs 2^20", sort_work, true, 1 << 20, STABLE),
+    SORT_OF("sort pairs 2^24", sort_work, true, 1 << 24, STABLE),
+    SORT_OF("merge sort u32 2^20", merge_sort_work, false, 1 << 20, PARALLEL),
+    SORT_OF("merge sort u32 2^24", merge_sort_work, false, 1 << 24, PARALLEL),
 };
 
 row_list sort_rows(void) { return (row_list){ .rows = rows, .count = COUNT_OF(rows) }; }

@@ -21,6 +21,6 @@ typedef struct sorting {
     sort_pair *pairs, *sorted_pairs; /* the same for rivals; NULL without values */
 } sorting;
 
-extern const work sort_work;
+extern const work sort_work, merge_sort_work;
 
 #endif

@@ -34,5 +34,6 @@ static void describe() { std::printf("of GCC %d.%d", __GNUC__, __GNUC_MINOR__); 
 const rival rival_libstdcxx = {
     "libstdc++", describe, nullptr, nullptr, nullptr,
     { { &sort_work, { "__gnu_parallel::sort", false, run_parallel, nullptr, false } },
+      { &merge_sort_work, { "__gnu_parallel::sort", false, run_parallel, nullptr, false } },
       { &sort_work, { "std::stable_sort", false, run_stable, nullptr, false } } }
 };

@@ -1466,6 +1466,16 @@ template <class Self> class commands
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_select(q, &desc, e); });
     }
 
+    result<void> merge(const ndr_merge_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_merge(q, &desc, e); });
+    }
+
+    result<void> merge_sort(const ndr_merge_sort_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_merge_sort(q, &desc, e); });
+    }
+
     result<void> sort(const ndr_sort_desc &desc, event *done = nullptr) const
     {
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_sort(q, &desc, e); });

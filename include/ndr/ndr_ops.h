@@ -353,14 +353,24 @@ NDR_SIZED ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc 
 /* ---- select -------------------------------------------------------------------------------------- */
 
 /** Copy the elements whose flags are not 0 to the start of the output, in their order (compaction). The number of these
- * elements stays on the device, for later commands, or to be read. */
+ * elements stays on the device, for later commands, or to be read.
+ *
+ * With `keeps_others` the other elements follow them, in their order, too (a stable partition). By runs, the first of
+ * each run of equal elements is selected (unique; of sorted elements, each value once), and `starts` tells where the
+ * runs are: run k is elements starts[k] to starts[k + 1] - 1 (run-length encoding). Elements are equal if their bits are,
+ * so -0 and +0 differ, and a NaN equals itself. */
 typedef struct ndr_select_desc {
     ndr_dtype dtype;   /**< Of the elements: any, because their bits are copied. */
+    bool by_runs;      /**< Select the first element of each run. Default: by flags. */
+    bool keeps_others; /**< Store the others behind the selected elements. Default: they are left out. */
     ndr_span input;    /**< Read only. */
-    ndr_span flags;    /**< An element of U8 for each of the input. */
-    size_t count;      /**< Elements of the input; may be 0, and then buffers but that of `selected` may be NULL. */
-    ndr_span output;   /**< Room for `count` elements. Those behind the selected ones are not written. */
+    ndr_span flags;    /**< An element of U8 for each of the input. Not with by_runs. */
+    size_t count;      /**< Elements of the input; may be 0, and then buffers but those of `selected` and `starts` may be
+                            NULL. */
+    ndr_span output;   /**< Room for `count` elements. Those behind the last one stored are kept. */
     ndr_span selected; /**< An element of U64: how many elements were selected. No output may overlap anything else. */
+    ndr_span starts;   /**< With by_runs: room for `count` + 1 elements of U64, the index of each selected element, and
+                            `count` behind the last one. Buffer NULL: none. */
     NDR_MAY_GROW
 } ndr_select_desc;
 
@@ -406,6 +416,64 @@ NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_e
 /** Which implementation ndr_sort() would run, as ndr_reduce_explain(). Whether a sort is in place is read, too. */
 NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
                                       size_t *length);
+
+/* ---- merge --------------------------------------------------------------------------------------- */
+
+/** Merge two sorted arrays into one.
+ *
+ * `less` is an expression, OpenCL C, of two elements `a` and `b`: whether a comes before b, such as "a > b" for a
+ * descending order, or "a.key < b.key". It must be a strict weak order: false of equal elements. Without it numbers are
+ * in ascending order, NaN last, and -0 and +0 are equal. Of equal elements those of `first` come first.
+ *
+ * Elements of a type of your own, such as a struct with a key and a value, have its name in `element` and its size in
+ * `element_bytes`; `declarations` declare it. The text is compiled once, as that of ndr_map(); an error is shown in a
+ * line of "less". Inputs that are not sorted by `less` give their elements in another order. */
+typedef struct ndr_merge_desc {
+    ndr_dtype dtype;          /**< Of an element: I8 to U64, F32 or F64; NONE with `element`. */
+    const char *element;      /**< A type of your own: "struct pair"; NULL: `dtype`. */
+    size_t element_bytes;     /**< Its size, at most 256. */
+    const char *less;         /**< "a < b"; NULL: ascending. With `element` it must be set. */
+    const char *declarations; /**< OpenCL C before the kernel: structs, functions, macros. NULL: none. */
+    ndr_span first;           /**< `first_count` elements. */
+    size_t first_count;       /**< May be 0, and then the buffer may be NULL. */
+    ndr_span second;          /**< `second_count` elements. */
+    size_t second_count;      /**< As first_count. */
+    ndr_span output;          /**< All elements; must not overlap the others. */
+    NDR_MAY_GROW
+} ndr_merge_desc;
+
+/** Enqueue a merge. */
+NDR_SIZED ndr_status ndr_merge(ndr_queue *queue, const ndr_merge_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_merge() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_merge_explain(ndr_context *context, const ndr_merge_desc *desc, size_t capacity, char *text,
+                                       size_t *length);
+
+/** Sort elements of any type by a comparison, as a whole or each segment by itself. The sort is stable: equal elements
+ * keep their order. Order and types are those of ndr_merge(). ndr_sort() is faster for numbers as a whole. The queue
+ * keeps temporary memory of the size of the elements. */
+typedef struct ndr_merge_sort_desc {
+    ndr_dtype dtype;          /**< As of ndr_merge(), with the next four. */
+    const char *element;      /**< A type of your own: "struct pair"; NULL: `dtype`. */
+    size_t element_bytes;     /**< Its size, at most 256. */
+    const char *less;         /**< "a < b"; NULL: ascending. With `element` it must be set. */
+    const char *declarations; /**< OpenCL C before the kernel: structs, functions, macros. NULL: none. */
+    ndr_span input;           /**< `count` elements. */
+    ndr_span starts;          /**< `segments` elements of U64, ascending: a segment begins at each of these indexes, and at
+                                   0. Indexes from `count` on are ignored. In another order, it is not said where. */
+    size_t segments;          /**< 0: all elements are one segment, and starts is not read. */
+    size_t length;            /**< Elements of each segment, as of ndr_scan(); only without starts. */
+    size_t count;             /**< May be 0, and then the buffers may be NULL. */
+    ndr_span output;          /**< The input (a sort in place), or apart from it. */
+    NDR_MAY_GROW
+} ndr_merge_sort_desc;
+
+/** Enqueue a sort by a comparison. */
+NDR_SIZED ndr_status ndr_merge_sort(ndr_queue *queue, const ndr_merge_sort_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_merge_sort() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_merge_sort_explain(ndr_context *context, const ndr_merge_sort_desc *desc, size_t capacity,
+                                            char *text, size_t *length);
 
 /* ---- self-test ----------------------------------------------------------------------------------- */
 
@@ -487,6 +555,14 @@ NDR_MUST_CHECK ndr_status ndr_scan_explain_sized(ndr_context *context, const ndr
 NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *desc, size_t desc_bytes,
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_merge_sized(ndr_queue *queue, const ndr_merge_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_merge_explain_sized(ndr_context *context, const ndr_merge_desc *desc, size_t desc_bytes,
+                                                 size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_merge_sort_sized(ndr_queue *queue, const ndr_merge_sort_desc *desc, size_t desc_bytes,
+                                         ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_merge_sort_explain_sized(ndr_context *context, const ndr_merge_sort_desc *desc, size_t desc_bytes,
                                                  size_t capacity, char *text, size_t *length);
 NDR_MUST_CHECK ndr_status ndr_map_sized(ndr_queue *queue, const ndr_map_desc *desc, size_t desc_bytes,
                                         ndr_event **event);
@@ -587,6 +663,28 @@ static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_
     return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_merge(ndr_queue *queue_, const ndr_merge_desc *desc_, ndr_event **event_)
+{
+    return ndr_merge_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_merge_explain(ndr_context *context_, const ndr_merge_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_merge_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
+static inline ndr_status ndr_merge_sort(ndr_queue *queue_, const ndr_merge_sort_desc *desc_, ndr_event **event_)
+{
+    return ndr_merge_sort_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_merge_sort_explain(ndr_context *context_, const ndr_merge_sort_desc *desc_, size_t capacity_,
+                                          char *text_, size_t *length_)
+{
+    return ndr_merge_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 static inline ndr_status ndr_map(ndr_queue *queue_, const ndr_map_desc *desc_, ndr_event **event_)
 {
     return ndr_map_sized(queue_, desc_, sizeof *desc_, event_);
@@ -626,6 +724,8 @@ static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_select(queue, ...) ndr_select(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_merge(queue, ...) ndr_merge(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_merge_sort(queue, ...) ndr_merge_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_sort(queue, ...) ndr_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 

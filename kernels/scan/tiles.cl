@@ -1,266 +1,254 @@
 /* tiles.cl - scans with groups of many items, for GPUs, in two passes over shares of the input.
  *
- *   pass 1    | share 0 | share 1 | share 2 |     a partial of each group's share: its elements combined
- *   pass 2    | share 0 | share 1 | share 2 |     combines the partials before the share, and scans it from there
+ *   pass 1    | share 0 | share 1 | share 2 |     the value of each group's share
+ *   pass 2    | share 0 | share 1 | share 2 |     combines the values before the share, and scans it from there
  *   a share   | tile | tile | tile | ...          one after the other; a tile goes through local memory, so that memory
  *                                                 is read by neighbouring items, and each item scans neighbours
  *
  * No group waits for another. Which elements are combined, and in which order, depends on `count` and on the size of
- * the groups alone. Items of a backward scan are ranked from the end. Launch it in groups of GROUP items, 256 at most.
+ * the groups alone. Items of a backward scan are ranked from the end. Launch it in groups of GROUP items, a power of two,
+ * 256 at most.
+ *
+ * No function takes or returns a struct: some compilers copy it wrongly, or cannot inline the function.
  */
-#include "scan/parts.clh"
-#include "shared/tiles.h"
+#include "reduce/tiles.clh"
+#include "scan/scan.clh"
 
-/* A default, so that the file compiles alone; the library sets others. */
-#ifndef LANES
-#define LANES 4 /* elements of NDR_TILE_VECTOR_BYTES */
-#endif
-#include "vectors.clh"
-
-#define VECTORS NDR_TILE_VECTORS
-#define TILE (GROUP * VECTORS * LANES) /* elements of a tile */
 #define OWN (VECTORS * LANES) /* elements of an item in a tile */
 
-/* Parts so far, in rows of 64, so that rounding errors stay small. */
-typedef struct row_of_parts {
-    part total, row;
-    uint count;
-} row_of_parts;
+/* This is always inlined: the fault shared_local_array. */
+#define INLINED static inline __attribute__((always_inline))
 
-static inline row_of_parts row_from(const part total)
+/* ---- parts of items ---- */
+
+/* Two parts for each item. */
+typedef struct parts {
+    T value[2 * GROUP];
+#if SEGMENTS
+    uint has_cut[2 * GROUP];
+#endif
+} parts;
+
+INLINED void set_part(local parts *all, const uint i, const T value, const bool has_cut)
 {
-    row_of_parts r;
-    r.total = total;
-    r.row = part_of(NEUTRAL, false);
-    r.count = 0;
-    return r;
+    all->value[i] = value;
+#if SEGMENTS
+    all->has_cut[i] = has_cut;
+#endif
+    (void)has_cut;
 }
 
-static inline void add_part(row_of_parts *r, const part next)
+/* Through a volatile pointer: the fault read_again. */
+INLINED T get_part(local parts *all, const uint i, bool *has_cut)
 {
-    r->row = join_parts(r->row, next);
-    if (++r->count % 64 > 0) return;
-    r->total = join_parts(r->total, r->row);
-    r->row = part_of(NEUTRAL, false);
+    *has_cut = false;
+#if SEGMENTS
+    *has_cut = ((volatile local parts *)all)->has_cut[i];
+#endif
+    return ((volatile local parts *)all)->value[i];
+}
+
+INLINED void scan_step(const uint rank, const uint distance, local parts *all, const uint from, T *value, bool *has_cut)
+{
+    if (rank >= distance) {
+        bool is_other_cut;
+        const T other = get_part(all, from + rank - distance, &is_other_cut);
+        if (!*has_cut) *value = COMBINE(other, *value);
+        *has_cut |= is_other_cut;
+    }
+    set_part(all, GROUP - from + rank, *value, *has_cut);
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Give each item the parts of the items with a lower rank as one; the last part of `all` is then that of all items. No
+ * loop, because of the fault barrier_in_loop. The caller has a barrier before it uses `all` again. */
+INLINED void scan_parts(const uint rank, local parts *all, T *value, bool *has_cut)
+{
+    set_part(all, rank, *value, *has_cut);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    scan_step(rank, 1, all, 0, value, has_cut);
+    scan_step(rank, 2, all, GROUP, value, has_cut);
+    scan_step(rank, 4, all, 0, value, has_cut);
+    scan_step(rank, 8, all, GROUP, value, has_cut);
+    scan_step(rank, 16, all, 0, value, has_cut);
+    scan_step(rank, 32, all, GROUP, value, has_cut);
+    scan_step(rank, 64, all, 0, value, has_cut);
+    scan_step(rank, 128, all, GROUP, value, has_cut);
+    *value = NEUTRAL;
+    *has_cut = false;
+    if (rank > 0) *value = get_part(all, rank - 1, has_cut);
 }
 
 /* ---- tiles ---- */
 
 /* Bring the elements from place `begin` on; those past the end become neutral. */
-INLINED void load_tile(const uint id, local T *tile, global const T *x, const ulong begin, const ulong count)
+INLINED void load_tile(const uint id, local T *tile, const scan *s, const ulong begin)
 {
 #pragma unroll
     for (uint i = 0; i < VECTORS; ++i) {
         const uint at = (i * GROUP + id) * LANES;
-        if (begin + at + LANES <= count) {
-            JOIN(vstore, LANES)(JOIN(vload, LANES)(0, x + begin + at), 0, tile + at);
+        if (begin + at + LANES <= s->count) {
+            JOIN(vstore, LANES)(JOIN(vload, LANES)(0, s->x + begin + at), 0, tile + at);
         } else {
-            for (uint j = at; j < at + LANES; ++j) tile[j] = begin + j < count ? x[begin + j] : NEUTRAL;
+            for (uint j = at; j < at + LANES; ++j) tile[j] = begin + j < s->count ? s->x[begin + j] : NEUTRAL;
         }
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-INLINED void store_tile(const uint id, local const T *tile, global T *y, const ulong begin, const ulong count)
+INLINED void store_tile(const uint id, local const T *tile, const scan *s, const ulong begin)
 {
+    barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < VECTORS; ++i) {
         const uint at = (i * GROUP + id) * LANES;
-        if (begin + at + LANES <= count) {
-            JOIN(vstore, LANES)(JOIN(vload, LANES)(0, tile + at), 0, y + begin + at);
+        if (begin + at + LANES <= s->count) {
+            JOIN(vstore, LANES)(JOIN(vload, LANES)(0, tile + at), 0, s->y + begin + at);
         } else {
-            for (uint j = at; j < at + LANES && begin + j < count; ++j) y[begin + j] = tile[j];
+            for (uint j = at; j < at + LANES && begin + j < s->count; ++j) s->y[begin + j] = tile[j];
         }
     }
 }
 
 /* Bit k: the scan starts anew at element first + k. */
-static inline ulong find_cuts(const segments s, const ulong first)
+static inline ulong find_cuts(const scan *s, const ulong first)
 {
     ulong cuts = 0;
 #if SEGMENTS == 2
-    ulong left = s.length - (first + IS_BACKWARD) % s.length; /* to the next cut */
-    if (left == s.length) left = 0;
+    ulong left = s->length - (first + IS_BACKWARD) % s->length; /* to the next cut */
+    if (left == s->length) left = 0;
     for (uint k = 0; k < OWN; ++k, --left) {
         if (left > 0) continue;
         cuts |= (ulong)1 << k;
-        left = s.length;
+        left = s->length;
     }
 #elif SEGMENTS == 1
-    for (uint k = 0; k < OWN && first + k < s.count; ++k)
+    for (uint k = 0; k < OWN && first + k < s->count; ++k)
         if (is_cut(s, first + k + IS_BACKWARD)) cuts |= (ulong)1 << k;
 #endif
-    const ulong start = IS_BACKWARD ? s.count - 1 : 0;
+    const ulong start = IS_BACKWARD ? s->count - 1 : 0;
     if (start >= first && start - first < OWN) cuts |= (ulong)1 << (start - first);
     return cuts;
 }
 
 #define IN_ORDER(k) (IS_BACKWARD ? OWN - 1 - (k) : (k))
 
-static inline part reduce_own(local const T *own, const ulong cuts, const start from)
+static inline T reduce_own(local const T *own, const ulong cuts)
 {
-    part sum = part_of(NEUTRAL, false);
+    T value = NEUTRAL;
     for (uint k = 0; k < OWN; ++k) {
         const uint e = IN_ORDER(k);
-        const part next = part_of(own[e], false);
-        if (SEGMENTS && cuts >> e & 1) sum = part_of(from.carry, true);
-        sum = join_parts(sum, next);
+        const T x = own[e];
+        if (SEGMENTS && cuts >> e & 1) value = NEUTRAL;
+        value = COMBINE(value, x);
     }
-    return sum;
+    return value;
 }
 
-static inline void scan_own(local T *own, const ulong cuts, const start from, T carry)
+static inline void scan_own(local T *own, const ulong cuts, const scan *s, T carry)
 {
     for (uint k = 0; k < OWN; ++k) {
         const uint e = IN_ORDER(k);
-        const bool is_cut = cuts >> e & 1;
-        const T before = is_cut ? from.carry : carry, x = own[e];
+        const bool is_start = cuts >> e & 1;
+        const T before = is_start ? s->initial : carry, x = own[e];
         carry = COMBINE(before, x);
-        own[e] = !IS_EXCLUSIVE ? carry : is_cut ? from.of_none : before;
+        own[e] = !IS_EXCLUSIVE ? carry : is_start ? s->of_none : before;
     }
 }
 
-/* ---- shares ---- */
+/* ---- shares, numbered from the start in both directions ---- */
 
-/* The tiles of a group. Shares are numbered from the start in both directions. */
-typedef struct share {
-    ulong first, count;
-} share;
-
-static inline share share_of(const ndr_group g, const ulong tiles, const ulong count)
-{
-    const ulong all = (count + TILE - 1) / TILE;
-    share s;
-    s.first = min(all, ndr_group_id(g, 0) * tiles);
-    s.count = min(all - s.first, tiles);
-    return s;
-}
-
-/* Tile n of the share, in the direction of the scan: its first element. */
-static inline ulong tile_begin(const share s, const ulong n)
-{
-    return (IS_BACKWARD ? s.first + s.count - 1 - n : s.first + n) * TILE;
-}
-
-#if SEGMENTS
-/* The share's part, in which a cut counts the initial value. */
-INLINED part reduce_share(const ndr_group g, local T *tile, local part *scratch, global const T *x, const segments s,
-                          const start from, const share mine)
+/* Go through the tiles of the group's share, in the direction of the scan, from `before` on; `stores`: and scan them.
+ * Returns whether a cut is in them. */
+INLINED bool go_through(const ndr_group g, local T *tile, local parts *all, const scan *s, tally *before,
+                        const bool stores)
 {
     const uint id = ndr_local_id(g, 0), rank = IS_BACKWARD ? GROUP - 1 - id : id;
-    row_of_parts sum = row_from(part_of(NEUTRAL, false));
-    for (ulong n = 0; n < mine.count; ++n) {
-        const ulong begin = tile_begin(mine, n);
-        part all;
-        load_tile(id, tile, x, begin, s.count);
+    const ulong tiles = (s->count + TILE - 1) / TILE, first = min(tiles, ndr_group_id(g, 0) * s->size);
+    const ulong end = min(tiles, first + s->size);
+    local T *const own = tile + id * OWN;
+    bool has_any_cut = false;
+    for (ulong n = 0; n < end - first; ++n) {
+        const ulong begin = (IS_BACKWARD ? end - 1 - n : first + n) * TILE;
+        load_tile(id, tile, s, begin);
+        const ulong cuts = find_cuts(s, begin + id * OWN);
+        T lower = reduce_own(own, cuts);
+        bool has_cut = SEGMENTS && cuts != 0;
+        scan_parts(rank, all, &lower, &has_cut);
+        if (stores) {
+            const T carry = has_cut ? s->initial : tally_value(before);
+            scan_own(own, cuts, s, COMBINE(carry, lower));
+            store_tile(id, tile, s, begin);
+        }
+        const T value = get_part(all, GROUP - 1, &has_cut);
+        add_part(before, value, has_cut, stores ? s->initial : NEUTRAL);
+        has_any_cut |= has_cut;
         barrier(CLK_LOCAL_MEM_FENCE);
-        const part own = reduce_own(tile + id * OWN, find_cuts(s, begin + id * OWN), from);
-        (void)scan_parts(rank, scratch, own, &all);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_part(&sum, all);
     }
-    return join_parts(sum.total, sum.row);
+    return has_any_cut;
 }
+
+/* The first pass: the value of the group's share. */
+kernel void scan_reduce_tiles(PARAMETERS, NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    const scan s = SCAN_OF_PARAMETERS;
+    global T *const value = values_in(workspace) + ndr_group_id(g, 0);
+#if SEGMENTS
+    local T tile[TILE];
+    local parts all;
+    tally sum;
+    begin_tally(&sum, NEUTRAL);
+    const bool has_cut = go_through(g, tile, &all, &s, &sum, false);
+    if (ndr_leader(g)) cuts_in(workspace, ndr_group_range(g, 0))[ndr_group_id(g, 0)] = has_cut;
+    if (ndr_leader(g)) *value = tally_value(&sum);
 #else
-/* Each item combines a vector of each row of GROUP vectors. A tile is loaded as a whole before it is used. */
-INLINED part reduce_share(const ndr_group g, local part *scratch, global const T *x, const ulong count,
-                          const share mine)
+    /* As the tiles of a reduction. */
+    local T scratch[GROUP];
+    const uint id = ndr_local_id(g, 0);
+    const ulong whole = count / TILE, first = ndr_group_id(g, 0) * size, end = min(first + size, whole);
+    T own = fold_lanes(reduce_tiles(first, 1, end, s.x + id * LANES, false));
+    if (end < first + size) {
+        const T rest = reduce_rest(id, s.x + whole * TILE, (uint)(count % TILE));
+        own = COMBINE(own, rest);
+    }
+    const T all = reduce_shares(id, scratch, own);
+    if (ndr_leader(g)) *value = all;
+#endif
+}
+
+/* The values before this group's share as one. Each item combines a few neighbours. */
+INLINED T reduce_before(const ndr_group g, local parts *all, global uint *workspace)
 {
     const uint id = ndr_local_id(g, 0);
-    const ulong end = min((mine.first + mine.count) * TILE, count), whole = end - end % TILE;
-    V total = (V)(NEUTRAL);
-    for (ulong begin = mine.first * TILE; begin < whole;) {
-        const ulong row_end = min(whole, begin + (ulong)64 * TILE);
-        V row = (V)(NEUTRAL);
-        for (; begin < row_end; begin += TILE) {
-            V v[VECTORS];
-#pragma unroll
-            for (uint i = 0; i < VECTORS; ++i) v[i] = JOIN(vload, LANES)(i * GROUP + id, x + begin);
-#pragma unroll
-            for (uint width = VECTORS / 2; width > 0; width /= 2)
-#pragma unroll
-                for (uint i = 0; i < width; ++i) v[i] = COMBINE(v[i], v[i + width]);
-            row = COMBINE(row, v[0]);
-        }
-        total = COMBINE(total, row);
-    }
-    T lane[LANES]; /* the fault vector_part_uninitialised */
-    JOIN(vstore, LANES)(total, 0, lane);
-    T value = NEUTRAL;
-    for (uint i = 0; i < LANES; ++i) value = COMBINE(value, lane[i]);
-    for (ulong i = whole + id; i < end; i += GROUP) value = COMBINE(value, x[i]);
-    part all;
-    (void)scan_parts(id, scratch, part_of(value, false), &all);
-    return all;
-}
-#endif
-
-kernel void scan_reduce_tiles(global const T *input, ulong offset, ulong count, ulong tiles, global const uchar *flags,
-                              ulong flags_offset, ulong length, uint has_initial, ulong initial,
-                              global uint *workspace, NDR_ND_RANGE(1))
-{
-    local part scratch[2 * GROUP];
-#if SEGMENTS
-    local T tile[TILE];
-#endif
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ndr_group g = ndr_get_group(it);
-    const share mine = share_of(g, tiles, count);
-    global T *const partials = partials_in(workspace);
-#if SEGMENTS
-    const segments s = segments_of(flags, flags_offset, length, count);
-    const part sum = reduce_share(g, tile, scratch, input + offset, s, start_of(has_initial, initial), mine);
-    if (ndr_leader(g)) ((global uchar *)(partials + ndr_group_range(g, 0)))[ndr_group_id(g, 0)] = is_closed(sum);
-#else
-    const part sum = reduce_share(g, scratch, input + offset, count, mine);
-    (void)flags, (void)flags_offset, (void)length, (void)has_initial, (void)initial;
-#endif
-    if (ndr_leader(g)) partials[ndr_group_id(g, 0)] = sum.value;
-}
-
-/* The partials before this group's as one part. Each item joins a few neighbours. */
-INLINED part join_before(const ndr_group g, local part *scratch, global uint *workspace, const uint rank)
-{
     const ulong groups = ndr_group_range(g, 0), group = ndr_group_id(g, 0);
     const ulong before = IS_BACKWARD ? groups - 1 - group : group, few = (before + GROUP - 1) / GROUP;
-    global const T *const partials = partials_in(workspace);
-    part own = part_of(NEUTRAL, false), all;
-    for (ulong n = rank * few; n < min(before, (rank + 1) * few); ++n) {
+    T value = NEUTRAL;
+    bool has_cut = false;
+    for (ulong n = id * few; n < min(before, (id + 1) * few); ++n) {
         const ulong i = IS_BACKWARD ? groups - 1 - n : n;
-        own = join_parts(own, part_of(partials[i], SEGMENTS && ((global const uchar *)(partials + groups))[i]));
+        const bool is_cut_here = SEGMENTS && cuts_in(workspace, groups)[i];
+        if (is_cut_here) value = NEUTRAL;
+        value = COMBINE(value, values_in(workspace)[i]);
+        has_cut |= is_cut_here;
     }
-    (void)scan_parts(rank, scratch, own, &all);
+    scan_parts(id, all, &value, &has_cut);
+    value = get_part(all, GROUP - 1, &has_cut);
     barrier(CLK_LOCAL_MEM_FENCE);
-    return all;
+    return value;
 }
 
-/* `workspace` NULL: there is one group. */
-kernel void scan_tiles(global const T *input, ulong offset, ulong count, ulong tiles, global const uchar *flags,
-                       ulong flags_offset, ulong length, uint has_initial, ulong initial, global uint *workspace,
-                       global T *output, ulong output_offset, NDR_ND_RANGE(1))
+/* The second pass. `workspace` NULL: there is one group, and no first pass. */
+kernel void scan_tiles(PARAMETERS, NDR_ND_RANGE(1))
 {
     local T tile[TILE];
-    local part scratch[2 * GROUP];
+    local parts all;
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
-    const uint id = ndr_local_id(g, 0), rank = IS_BACKWARD ? GROUP - 1 - id : id;
-    const segments s = segments_of(flags, flags_offset, length, count);
-    const start from = start_of(has_initial, initial);
-    const share mine = share_of(g, tiles, count);
-    const part first = join_before(g, scratch, workspace, rank);
-    row_of_parts before = row_from(join_parts(part_of(from.carry, false), first));
-    for (ulong n = 0; n < mine.count; ++n) {
-        const ulong begin = tile_begin(mine, n);
-        part all;
-        load_tile(id, tile, input + offset, begin, count);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const ulong cuts = find_cuts(s, begin + id * OWN);
-        const part own = reduce_own(tile + id * OWN, cuts, from);
-        const part lower = scan_parts(rank, scratch, own, &all);
-        const part so_far = join_parts(before.total, before.row), carry = join_parts(so_far, lower);
-        scan_own(tile + id * OWN, cuts, from, carry.value);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        store_tile(id, tile, output + output_offset, begin, count);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_part(&before, all);
-    }
+    const scan s = SCAN_OF_PARAMETERS;
+    const T first = reduce_before(g, &all, workspace);
+    tally before;
+    begin_tally(&before, COMBINE(s.initial, first));
+    (void)go_through(g, tile, &all, &s, &before, true);
 }

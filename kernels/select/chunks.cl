@@ -1,12 +1,6 @@
-/* chunks.cl - selects elements on CPUs, with groups of one item: the first pass counts the flags of each chunk, the
- * second one copies from there on. Each group takes neighbouring chunks. */
-#include "ndr/detail/workspace.h"
-#include "ndr/nd_item.clh"
-
-/* Defaults, so that a file compiles alone; the library sets others. */
-#ifndef E
-#define E uint /* of an element: an unsigned integer of its size */
-#endif
+/* chunks.cl - selects elements on CPUs, with groups of one item: the first pass counts the selected elements of each
+ * chunk, the second one copies from there on. Each group takes neighbouring chunks. */
+#include "select/select.clh"
 
 #define T uchar /* of a flag */
 #define LANES 16
@@ -28,9 +22,12 @@ static inline ulong count_flags(global const uchar *f, const ulong n)
     return sum;
 }
 
-static inline global ulong *counts_in(global uint *workspace)
+static inline ulong count_chunk(PARAMETERS, const ulong begin, const ulong end)
 {
-    return (global ulong *)(workspace + NDR_WORKSPACE_HEAD);
+    if (!BY_RUNS) return count_flags(flags + flags_offset + begin, end - begin);
+    ulong sum = begin == 0 && end > 0;
+    for (ulong i = max(begin, (ulong)1); i < end; ++i) sum += input[offset + i] != input[offset + i - 1];
+    return sum;
 }
 
 static inline ulong share_begin(const ulong group, const ulong groups, const ulong chunks)
@@ -38,43 +35,44 @@ static inline ulong share_begin(const ulong group, const ulong groups, const ulo
     return chunks / groups * group + min(group, chunks % groups);
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-select_count_chunks(global const uchar *flags, ulong flags_offset, ulong count, ulong chunk, global uint *workspace,
-                    NDR_ND_RANGE(1))
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void select_count_chunks(PARAMETERS, NDR_ND_RANGE(1))
 {
     const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
-    const ulong groups = ndr_group_range(g, 0), chunks = (count + chunk - 1) / chunk;
+    const ulong groups = ndr_group_range(g, 0), chunks = (count + size - 1) / size;
     const ulong end = share_begin(ndr_group_id(g, 0) + 1, groups, chunks);
     for (ulong i = share_begin(ndr_group_id(g, 0), groups, chunks); i < end; ++i)
-        counts_in(workspace)[i] = count_flags(flags + flags_offset + i * chunk, min(chunk, count - i * chunk));
+        counts_in(workspace)[i] = count_chunk(ARGUMENTS, i * size, min(i * size + size, count));
 }
 
-/* Every element is stored where the next selected one belongs, until all are: there is nothing to predict. */
-static inline void copy_selected(global const E *x, global const uchar *f, global E *y, const ulong selected)
+/* `own` elements are selected and stored from `to` on, the others from `others` on. Every element is stored where the next
+ * selected one belongs, until all are: there is nothing to predict. */
+static inline void copy_chunk(PARAMETERS, const ulong begin, const ulong end, const ulong own, const ulong to,
+                              const ulong others)
 {
-    ulong to = 0;
-    for (ulong i = 0; to < selected; ++i) {
-        y[to] = x[i];
-        to += f[i] != 0;
+    global E *const y = output + output_offset;
+    ulong n = 0;
+    for (ulong i = begin; KEEPS_OTHERS ? i < end : n < own; ++i) {
+        const bool is_selected = IS_SELECTED(i);
+        y[KEEPS_OTHERS && !is_selected ? others + (i - begin - n) : to + n] = input[offset + i];
+        if (BY_RUNS && starts && (is_selected || !KEEPS_OTHERS)) starts[starts_offset + to + n] = i;
+        n += is_selected;
     }
 }
 
-/* `workspace` NULL: there is one chunk. The last group stores the number of all selected elements. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-select_chunks(global const E *input, ulong offset, global const uchar *flags, ulong flags_offset, ulong count,
-              ulong chunk, global uint *workspace, global E *output, ulong output_offset, global ulong *selected,
-              ulong selected_offset, NDR_ND_RANGE(1))
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void select_chunks(PARAMETERS, NDR_ND_RANGE(1))
 {
     const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
-    const ulong groups = ndr_group_range(g, 0), group = ndr_group_id(g, 0), chunks = (count + chunk - 1) / chunk;
+    const ulong groups = ndr_group_range(g, 0), group = ndr_group_id(g, 0), chunks = (count + size - 1) / size;
     const ulong first = share_begin(group, groups, chunks), end = share_begin(group + 1, groups, chunks);
-    ulong before = 0;
-    for (ulong i = 0; i < end; ++i) {
-        const ulong begin = i * chunk;
-        global const uchar *const f = flags + flags_offset + begin;
-        const ulong own = workspace ? counts_in(workspace)[i] : count_flags(f, count);
-        if (i >= first) copy_selected(input + offset + begin, f, output + output_offset + before, own);
+    ulong before = 0, number = workspace ? 0 : count_chunk(ARGUMENTS, 0, count);
+    for (ulong n = 0; workspace && n < chunks; ++n) {
+        before += n < first ? counts_in(workspace)[n] : 0;
+        number += counts_in(workspace)[n];
+    }
+    for (ulong n = first; n < end; ++n) {
+        const ulong begin = n * size, own = workspace ? counts_in(workspace)[n] : number;
+        copy_chunk(ARGUMENTS, begin, min(begin + size, count), own, before, number + begin - before);
         before += own;
     }
-    if (group == groups - 1) selected[selected_offset] = before;
+    if (group == 0) store_number(ARGUMENTS, number);
 }

@@ -1,72 +1,61 @@
-/* tiles.cl - selects elements with groups of many items, for GPUs: the first pass counts the flags of each group's
- * tiles, the second one copies from there on, tile by tile. No group waits for another. */
-#ifndef T
-#define T ulong /* of a count */
-#endif
-#include "scan/parts.clh"
+/* tiles.cl - selects elements with groups of many items, for GPUs: the first pass counts the selected elements of each
+ * group's tiles, the second one copies from there on, tile by tile. No group waits for another. */
+#include "select/select.clh"
+#include "sums.clh"
 
-/* Defaults, so that a file compiles alone; the library sets others. */
-#ifndef E
-#define E uint /* of an element: an unsigned integer of its size */
+/* A default, so that the file compiles alone; the library sets others. */
+#ifndef GROUP
+#define GROUP 256 /* items of a group */
 #endif
 
 #define OWN 16 /* elements of an item in a tile */
 #define TILE (GROUP * OWN)
 
-static inline global ulong *counts_in(global uint *workspace)
-{
-    return (global ulong *)(workspace + NDR_WORKSPACE_HEAD);
-}
-
-/* How many of the item's flags in the tile that begins at `begin` are not 0. */
-static inline ulong count_own(global const uchar *f, const ulong begin, const ulong end)
+/* How many elements from `begin` on are selected, of those that an item has in a tile. */
+static inline ulong count_own(PARAMETERS, const ulong begin, const ulong end)
 {
     ulong sum = 0;
-    for (ulong i = begin; i < min(begin + OWN, end); ++i) sum += f[i] != 0;
+    for (ulong i = begin; i < min(begin + OWN, end); ++i) sum += IS_SELECTED(i);
     return sum;
 }
 
-kernel void select_count_tiles(global const uchar *flags, ulong flags_offset, ulong count, ulong tiles,
-                               global uint *workspace, NDR_ND_RANGE(1))
+kernel void select_count_tiles(PARAMETERS, NDR_ND_RANGE(1))
 {
-    local part scratch[2 * GROUP];
+    local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const uint id = ndr_local_id(g, 0);
-    const ulong first = ndr_group_id(g, 0) * tiles * TILE, end = min(count, first + tiles * TILE);
-    ulong own = 0;
-    part all;
-    for (ulong begin = first; begin < end; begin += TILE)
-        own += count_own(flags + flags_offset, begin + id * OWN, end);
-    (void)scan_parts(id, scratch, part_of(own, false), &all);
-    if (ndr_leader(g)) counts_in(workspace)[ndr_group_id(g, 0)] = all.value;
+    const ulong first = ndr_group_id(g, 0) * size * TILE, end = min(count, first + size * TILE);
+    ulong own = 0, all = 0;
+    for (ulong begin = first; begin < end; begin += TILE) own += count_own(ARGUMENTS, begin + id * OWN, end);
+    (void)sum_before(id, scratch, GROUP, own, &all);
+    if (ndr_leader(g)) counts_in(workspace)[ndr_group_id(g, 0)] = all;
 }
 
-/* `workspace` NULL: there is one group. The last group stores the number of all selected elements. */
-kernel void select_tiles(global const E *input, ulong offset, global const uchar *flags, ulong flags_offset,
-                         ulong count, ulong tiles, global uint *workspace, global E *output, ulong output_offset,
-                         global ulong *selected, ulong selected_offset, NDR_ND_RANGE(1))
+kernel void select_tiles(PARAMETERS, NDR_ND_RANGE(1))
 {
-    local part scratch[2 * GROUP];
+    local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const uint id = ndr_local_id(g, 0);
-    const ulong group = ndr_group_id(g, 0), first = group * tiles * TILE, end = min(count, first + tiles * TILE);
-    global const uchar *const f = flags + flags_offset;
-    ulong lower_groups = 0;
-    part all;
-    for (ulong i = id; i < group; i += GROUP) lower_groups += counts_in(workspace)[i];
-    (void)scan_parts(id, scratch, part_of(lower_groups, false), &all);
-    ulong before = all.value;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    const ulong group = ndr_group_id(g, 0), groups = ndr_group_range(g, 0);
+    const ulong first = group * size * TILE, end = min(count, first + size * TILE);
+    global E *const y = output + output_offset;
+    ulong lower = 0, higher = 0, before = 0, number = 0;
+    for (ulong i = id; i < group; i += GROUP) lower += counts_in(workspace)[i];
+    for (ulong i = group + id; workspace && i < groups; i += GROUP) higher += counts_in(workspace)[i];
+    for (ulong i = id * OWN; !workspace && i < count; i += TILE) higher += count_own(ARGUMENTS, i, count);
+    (void)sum_before(id, scratch, GROUP, lower, &before);
+    (void)sum_before(id, scratch, GROUP, lower + higher, &number);
     for (ulong begin = first; begin < end; begin += TILE) {
         const ulong own = begin + id * OWN;
-        const part lower = scan_parts(id, scratch, part_of(count_own(f, own, end), false), &all);
-        ulong to = before + lower.value;
-        for (ulong i = own; i < min(own + OWN, end); ++i)
-            if (f[i] != 0) output[output_offset + to++] = input[offset + i];
-        before += all.value;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        ulong to = sum_before(id, scratch, GROUP, count_own(ARGUMENTS, own, end), &before);
+        for (ulong i = own; i < min(own + OWN, end); ++i) {
+            const bool is_selected = IS_SELECTED(i);
+            if (is_selected || KEEPS_OTHERS) y[is_selected ? to : number + i - to] = input[offset + i];
+            if (BY_RUNS && is_selected && starts) starts[starts_offset + to] = i;
+            to += is_selected;
+        }
     }
-    if (ndr_leader(g) && group == ndr_group_range(g, 0) - 1) selected[selected_offset] = before;
+    if (ndr_leader(g) && group == 0) store_number(ARGUMENTS, number);
 }

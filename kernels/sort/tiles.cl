@@ -39,7 +39,7 @@ kernel void sort_add_counts(ulong tiles, global ulong *counts, ulong counts_offs
     ulong total = 0;
     for (ulong first = 0; first < tiles; first += GROUP) {
         const bool is_in = first + id < tiles;
-        const ulong before = scan_block(id, scratch, width, is_in ? row[first + id] : 0, &total);
+        const ulong before = sum_before(id, scratch, width, is_in ? row[first + id] : 0, &total);
         if (is_in) row[first + id] = before;
     }
     if (id == 0) counts[counts_offset + DIGITS * tiles + d] = total;
@@ -53,7 +53,7 @@ static inline __attribute__((always_inline)) void find_bases(const uint id, loca
     ulong smaller = 0;
     for (uint first = 0; first < DIGITS; first += GROUP) {
         const uint d = first + id;
-        const ulong before = scan_block(id, scratch, min(GROUP, DIGITS), d < DIGITS ? totals[d] : 0, &smaller);
+        const ulong before = sum_before(id, scratch, min(GROUP, DIGITS), d < DIGITS ? totals[d] : 0, &smaller);
         if (d < DIGITS) bases[d] = before + counts[d * tiles + tile];
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -42,6 +42,8 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_random, ndr_queue, ndr_random_desc, ndr_event) \
     ROW(ndr_scan, ndr_queue, ndr_scan_desc, ndr_event) \
     ROW(ndr_select, ndr_queue, ndr_select_desc, ndr_event) \
+    ROW(ndr_merge, ndr_queue, ndr_merge_desc, ndr_event) \
+    ROW(ndr_merge_sort, ndr_queue, ndr_merge_sort_desc, ndr_event) \
     ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event) \
     ROW(ndr_map, ndr_queue, ndr_map_desc, ndr_event)                      \
     ROW(ndr_map_reduce, ndr_queue, ndr_map_reduce_desc, ndr_event)
@@ -141,6 +143,8 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     ROW(ndr_random_explain, ndr_random_desc) \
     ROW(ndr_scan_explain, ndr_scan_desc) \
     ROW(ndr_select_explain, ndr_select_desc) \
+    ROW(ndr_merge_explain, ndr_merge_desc) \
+    ROW(ndr_merge_sort_explain, ndr_merge_sort_desc) \
     ROW(ndr_sort_explain, ndr_sort_desc) \
     ROW(ndr_map_explain, ndr_map_desc) \
     ROW(ndr_map_reduce_explain, ndr_map_reduce_desc)

@@ -21,7 +21,7 @@ static const char *find_line(const char *text, const char *title, unsigned long 
 /* The first place in a log that names a title of the caller's, "expression:2:9"; NULL: there is none. */
 static const char *find_first(const char *log, const char **title)
 {
-    static const char *const titles[] = { "expression", "declarations", "combine", "identity", "finish" };
+    static const char *const titles[] = { "expression", "declarations", "combine", "identity", "finish", "less" };
     const char *first = NULL;
     for (size_t i = 0; i < NDR_COUNT_OF(titles); ++i) {
         char named[32];
@@ -59,4 +59,39 @@ ndr_status ndr_written_get(ndr_context *context, const ndr_kernel_desc *desc, nd
                                       .label = ndr_written_label };
     const ndr_status status = ndr_kernel_get(context, &written, kernel);
     return status == NDR_BUILD_FAILED ? show_mistake(status, text->chars) : status;
+}
+
+/* ---- elements of the caller's type ---- */
+
+ndr_status ndr_written_check_type(const char *call, ndr_dtype dtype, const char *element, size_t element_bytes,
+                                  const ndr_device_info *device)
+{
+    enum { MAX_ELEMENT_BYTES = 256 };
+    const bool is_number = dtype >= NDR_DTYPE_I8 && dtype <= NDR_DTYPE_F64;
+    NDR_REQUIRE(element ? dtype == NDR_DTYPE_NONE : is_number,
+                element ? "%s: dtype is %s and element is set, too; set one of them"
+                        : "%s: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64, or set element",
+                call, dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
+    NDR_REQUIRE(!element || (element_bytes > 0 && element_bytes <= MAX_ELEMENT_BYTES),
+                "%s: element_bytes is %zu; set the size of \"%s\", at most %d", call, element_bytes, element,
+                MAX_ELEMENT_BYTES);
+    NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
+                   "%s: device \"%s\" has no f64; use f32", call, device->name);
+    return NDR_OK;
+}
+
+void ndr_written_add_type(const char *type, size_t bytes, ndr_text *out)
+{
+    ndr_text_add_all(out, "typedef ", type, " ndr_element;\n");
+    if (bytes)
+        ndr_text_add(out, "typedef char ndr_element_bytes_differ[sizeof(ndr_element) == %zu ? 1 : -1];\n", bytes);
+}
+
+ndr_status ndr_written_explain_size(ndr_status status, const char *call, const char *element, size_t element_bytes)
+{
+    if (status != NDR_BUILD_FAILED || !strstr(ndr_last_error(), "ndr_element_bytes_differ")) return status;
+    return ndr_fail(NDR_BAD_ARGUMENT,
+                    "%s: element_bytes is %zu, but \"%s\" has another size on the device; use members of the same sizes "
+                    "and order in both structs, and sizeof of that of the host",
+                    call, element_bytes, element);
 }

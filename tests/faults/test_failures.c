@@ -27,6 +27,7 @@
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
 #include "ops/matmul/matmul.h"
+#include "ops/merge/merge.h"
 #include "ops/reduce/reduce.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -975,6 +976,33 @@ static ndr_status expect_selected(void)
     return NDR_OK;
 }
 
+static ndr_status merge_sort_ints(void)
+{
+    return ndr_merge_sort(
+        w.line,
+        &(ndr_merge_sort_desc){ .dtype = NDR_DTYPE_I32, .input = { w.x, 0 }, .count = INTS, .output = { w.x, 0 } },
+        &w.event);
+}
+
+static ndr_status merge_ints(void)
+{
+    return ndr_merge(w.line,
+                     &(ndr_merge_desc){ .dtype = NDR_DTYPE_I32,
+                                        .first = { threes, 0 },
+                                        .first_count = 1,
+                                        .second = { threes, 1 },
+                                        .second_count = 3,
+                                        .output = { w.x, 0 } },
+                     &w.event);
+}
+
+static ndr_status explain_merges(void)
+{
+    char text[4000];
+    NDR_TRY(ndr_merge_explain(here(), &(ndr_merge_desc){ .dtype = NDR_DTYPE_I32 }, sizeof text, text, NULL));
+    return ndr_merge_sort_explain(here(), &(ndr_merge_sort_desc){ .dtype = NDR_DTYPE_I32 }, sizeof text, text, NULL);
+}
+
 static ndr_status sort_ints(void)
 {
     return ndr_sort(
@@ -1174,6 +1202,10 @@ static const scene scanning = { "scanning",
 static const scene selecting = { "selecting",
                                  { create_queue, create_x, create_y, select_threes, wait, read_y, expect_selected } };
 
+static const scene merge_sorting = {
+    "merge_sorting", { create_queue, create_x, write_x, scan_threes, wait, merge_sort_ints, wait, read_x, expect_sorted }
+};
+static const scene merging = { "merging", { create_queue, create_x, write_x, merge_ints, wait, read_x, expect_3 } };
 static const scene sorting = {
     "sorting", { create_queue, create_x, write_x, scan_threes, wait, sort_ints, wait, read_x, expect_sorted }
 };
@@ -1195,7 +1227,7 @@ static const scene mapping = { "mapping", { create_queue, create_x, map_text, wa
 static const scene reducing_texts = { "reducing texts",
                                       { create_queue, create_x, write_x, sum_text, wait, read_x, expect_sum } };
 
-static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice, explain_transpose, explain_gathers } };
+static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice, explain_transpose, explain_gathers, explain_merges } };
 
 /* ---- one run ---- */
 
@@ -1527,6 +1559,8 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_scan_operation, &scanning);
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);
+    try_variants(&ndr_merge_operation, &merging);
+    try_variants(&ndr_merge_sort_operation, &merge_sorting);
     try_scene(&tuning);
     try_scene(&mapping);
     try_scene(&reducing_texts);

@@ -18,6 +18,7 @@ typedef struct selection {
     ndr_dtype dtype;
     size_t count, input_offset, flags_offset, output_offset, selected_offset;
     unsigned percent; /* of the elements that are selected */
+    bool by_runs, keeps_others;
     uint64_t seed;
 } selection;
 
@@ -37,16 +38,36 @@ static unsigned char *random_flags(const selection *c, size_t count)
     return flags;
 }
 
-/* What the output holds afterwards, and the number of selected elements. */
-static uint64_t select_on_host(const selection *c, const unsigned char *in, const unsigned char *flags,
-                               unsigned char *out)
+static bool is_selected(const selection *c, const unsigned char *in, const unsigned char *flags, size_t i)
 {
     const size_t size = ndr_dtype_size(c->dtype);
-    uint64_t selected = 0;
+    const unsigned char *x = in + (c->input_offset + i) * size;
+    return c->by_runs ? i == 0 || memcmp(x, x - size, size) != 0 : flags[c->flags_offset + i] != 0;
+}
+
+/* What output and starts hold afterwards, and the number of selected elements. */
+static uint64_t select_on_host(const selection *c, const unsigned char *in, const unsigned char *flags,
+                               unsigned char *out, uint64_t *starts)
+{
+    const size_t size = ndr_dtype_size(c->dtype);
+    uint64_t selected = 0, stored = 0;
     for (size_t i = 0; i < c->count; ++i)
-        if (flags[c->flags_offset + i])
-            memcpy(out + (c->output_offset + selected++) * size, in + (c->input_offset + i) * size, size);
+        if (is_selected(c, in, flags, i)) starts[selected++] = i;
+    starts[selected] = c->count;
+    for (int others = 0; others <= c->keeps_others; ++others)
+        for (size_t i = 0; i < c->count; ++i)
+            if (is_selected(c, in, flags, i) != others)
+                memcpy(out + (c->output_offset + stored++) * size, in + (c->input_offset + i) * size, size);
     return selected;
+}
+
+/* Runs of up to some elements, by making elements equal to the one before. */
+static void make_runs(const selection *c, unsigned char *in)
+{
+    const size_t size = ndr_dtype_size(c->dtype);
+    uint64_t seed = c->seed + 4;
+    for (size_t i = c->input_offset + 1; i < c->input_offset + c->count; ++i)
+        if (random_bits(&seed) % 100 >= c->percent) memcpy(in + i * size, in + (i - 1) * size, size);
 }
 
 static void check(const selection *c)
@@ -54,34 +75,49 @@ static void check(const selection *c)
     const size_t size = ndr_dtype_size(c->dtype);
     const size_t in_bytes = (c->input_offset + c->count) * size, flag_bytes = c->flags_offset + c->count;
     const size_t out_bytes = (c->output_offset + c->count) * size + GUARDS;
+    const size_t start_bytes = (c->flags_offset + c->count + 2) * sizeof(uint64_t);
     unsigned char *in = random_bytes(in_bytes, c->seed), *flags = random_flags(c, flag_bytes);
     unsigned char *wanted = malloc(out_bytes), *got = malloc(out_bytes);
+    uint64_t *starts = malloc(start_bytes), *got_starts = malloc(start_bytes);
     uint64_t counts[4] = { 7, 7, 7, 7 };
     memset(wanted, 0xa5, out_bytes);
+    memset(starts, 0xa5, start_bytes);
+    if (c->by_runs) make_runs(c, in);
     ndr_buffer *input = buffer_of(in_bytes, in), *marks = buffer_of(flag_bytes, flags);
     ndr_buffer *output = buffer_of(out_bytes, wanted), *selected = buffer_of(sizeof counts, counts);
-    const ndr_select_desc desc = { .dtype = c->dtype,
-                                   .input = { input, c->input_offset },
-                                   .flags = { marks, c->flags_offset },
-                                   .count = c->count,
-                                   .output = { output, c->output_offset },
-                                   .selected = { selected, c->selected_offset } };
+    ndr_buffer *places = buffer_of(start_bytes, starts);
+    ndr_select_desc desc = { .dtype = c->dtype,
+                             .by_runs = c->by_runs,
+                             .keeps_others = c->keeps_others,
+                             .input = { input, c->input_offset },
+                             .count = c->count,
+                             .output = { output, c->output_offset },
+                             .selected = { selected, c->selected_offset } };
+    if (!c->by_runs) desc.flags = (ndr_span){ marks, c->flags_offset };
+    else if (c->seed % 4) desc.starts = (ndr_span){ places, c->flags_offset };
     assert_ok(ndr_select(queue, &desc, NULL));
-    counts[c->selected_offset] = select_on_host(c, in, flags, wanted);
+    counts[c->selected_offset] = select_on_host(c, in, flags, wanted, starts + c->flags_offset);
     read_buffer(output, got, out_bytes);
-    if (memcmp(got, wanted, out_bytes) != 0) print_error("seed %" PRIu64 ", %zu elements\n", c->seed, c->count);
+    if (memcmp(got, wanted, out_bytes) != 0)
+        print_error("seed %" PRIu64 ", %zu elements of %zu bytes, runs %d, others %d\n", c->seed, c->count, size,
+                    c->by_runs, c->keeps_others);
     assert_memory_equal(got, wanted, out_bytes);
     uint64_t got_counts[4];
     read_buffer(selected, got_counts, sizeof got_counts);
     assert_memory_equal(got_counts, counts, sizeof counts);
+    read_buffer(places, got_starts, start_bytes);
+    if (desc.starts.buffer) assert_memory_equal(got_starts, starts, start_bytes);
     ndr_buffer_destroy(input);
     ndr_buffer_destroy(marks);
     ndr_buffer_destroy(output);
     ndr_buffer_destroy(selected);
+    ndr_buffer_destroy(places);
     free(in);
     free(flags);
     free(wanted);
     free(got);
+    free(starts);
+    free(got_starts);
 }
 
 /* ---- results ---- */
@@ -103,14 +139,21 @@ static void test_select__of_any_count_agrees_with_a_loop(void **state)
                                 .output_offset = (i + p) % 4,
                                 .selected_offset = p % 4,
                                 .percent = percents[p],
-                                .seed = i });
+                                .seed = i,
+                                .by_runs = (i + p) % 4 == 1,
+                                .keeps_others = (i + p) % 4 > 1 });
 }
 
 static void test_select__takes_every_type(void **state)
 {
     (void)state;
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
-        check(&(selection){ .dtype = dtype, .count = quick() ? 65 : 20011, .percent = 30, .seed = 3 });
+        check(&(selection){ .dtype = dtype,
+                            .count = quick() ? 65 : 20011,
+                            .percent = 30,
+                            .seed = 3,
+                            .by_runs = dtype % 2,
+                            .keeps_others = dtype % 3 == 0 });
 }
 
 /* Several chunks in each group, and several tiles. */
@@ -119,6 +162,8 @@ static void test_select__of_millions_agrees_with_a_loop(void **state)
     (void)state;
     const size_t count = quick() ? 1031 : 4300011;
     check(&(selection){ .dtype = NDR_DTYPE_U16, .count = count, .flags_offset = 3, .percent = 40, .seed = 4 });
+    check(&(selection){ .dtype = NDR_DTYPE_U32, .count = count, .percent = 60, .seed = 5, .keeps_others = true });
+    check(&(selection){ .dtype = NDR_DTYPE_F32, .count = count, .percent = 1, .seed = 6, .by_runs = true });
 }
 
 static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
@@ -136,7 +181,9 @@ static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
                             .output_offset = random_below(&s, 9),
                             .selected_offset = random_below(&s, 4),
                             .percent = (unsigned)(random_bits(&s) % 101),
-                            .seed = s });
+                            .seed = s,
+                            .by_runs = seed % 2,
+                            .keeps_others = seed % 5 < 2 });
     }
 }
 
@@ -210,6 +257,22 @@ static void test_select__refuses_what_is_missing(void **state)
     close_bench(&b);
 }
 
+static void test_select__refuses_flags_and_runs_at_once(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_select_desc desc = b.desc;
+    desc.by_runs = true;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "by_runs and flags are set", "leave out the other");
+    desc = b.desc;
+    desc.starts.buffer = b.selected;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_select(queue, &desc, NULL), "starts are set, but by_runs is not");
+    desc.by_runs = true;
+    desc.flags.buffer = NULL;
+    assert_refused(NDR_OUT_OF_BOUNDS, ndr_select(queue, &desc, NULL), "starts is 7 elements", "holds 1");
+    close_bench(&b);
+}
+
 static void test_select__refuses_elements_past_the_end(void **state)
 {
     (void)state;
@@ -265,6 +328,7 @@ int main(void)
         RESULTS,
         cmocka_unit_test(test_select__explains_itself_without_buffers),
         cmocka_unit_test(test_select__refuses_what_is_missing),
+        cmocka_unit_test(test_select__refuses_flags_and_runs_at_once),
         cmocka_unit_test(test_select__refuses_elements_past_the_end),
         cmocka_unit_test(test_select__refuses_outputs_that_overlap_anything),
     };

@@ -3,6 +3,7 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/map_reduce/map_reduce.h"
+#include "ops/written.h"
 
 #include <stdio.h>
 
@@ -11,14 +12,9 @@
 static bool is_number(ndr_dtype dtype) { return dtype >= NDR_DTYPE_I8 && dtype <= NDR_DTYPE_F64; }
 static bool is_text(const char *text) { return text && text[strspn(text, " \t\r\n")]; }
 
-static ndr_status check_element(const ndr_map_reduce_desc *desc)
+static ndr_status check_element(const ndr_map_reduce_desc *desc, const ndr_device_info *device)
 {
-    enum { MAX_ELEMENT_BYTES = 256 };
-    NDR_REQUIRE(desc->dtype == NDR_DTYPE_NONE, "ndr_map_reduce: dtype is %s and element is set, too; set one of them",
-                ndr_dtype_name(desc->dtype));
-    NDR_REQUIRE(desc->element_bytes > 0 && desc->element_bytes <= MAX_ELEMENT_BYTES,
-                "ndr_map_reduce: element_bytes is %zu; set the size of \"%s\", at most %d", desc->element_bytes,
-                desc->element, MAX_ELEMENT_BYTES);
+    NDR_TRY(ndr_written_check_type("ndr_map_reduce", desc->dtype, desc->element, desc->element_bytes, device));
     NDR_REQUIRE(desc->combine, "ndr_map_reduce: elements of type \"%s\" have no op; set combine and identity",
                 desc->element);
     return NDR_OK;
@@ -223,7 +219,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_reduce_
     r->desc = desc;
     if (desc->values) NDR_TRY(check_names(desc));
     else NDR_TRY(check_own_operator(desc));
-    if (desc->element) NDR_TRY(check_element(desc));
+    if (desc->element) NDR_TRY(check_element(desc, device));
     NDR_TRY(fill_values(desc, device, r));
     r->names = (ndr_names){ .call = "ndr_map_reduce",
                             .declarations = desc->declarations,
@@ -282,22 +278,12 @@ static ndr_status check_output(const ndr_map_reduce_request *r, size_t index, co
     return NDR_OK;
 }
 
-/* The sentence of a build that failed because of the size of the caller's type. */
-static ndr_status explain_size(ndr_status status, const ndr_map_reduce_desc *desc)
-{
-    if (status != NDR_BUILD_FAILED || !strstr(ndr_last_error(), "ndr_element_bytes_differ")) return status;
-    return ndr_fail(
-        NDR_BAD_ARGUMENT,
-        "ndr_map_reduce: element_bytes is %zu, but \"%s\" has another size on the device; use members of the "
-        "same sizes and order in both structs, and sizeof of that of the host",
-        desc->element_bytes, desc->element);
-}
-
 static ndr_status run(const ndr_order *order, ndr_map_reduce_request *r, ndr_event **event)
 {
     for (size_t i = 0; i < r->value_count; ++i)
         if (r->values[i].is_stored) NDR_TRY(check_output(r, i, order->queue));
-    return explain_size(ndr_op_run(&ndr_map_reduce_operation, order, r, event), r->desc);
+    return ndr_written_explain_size(ndr_op_run(&ndr_map_reduce_operation, order, r, event), "ndr_map_reduce",
+                                    r->desc->element, r->desc->element_bytes);
 }
 
 static ndr_status read_results(const ndr_order *order, const ndr_map_reduce_request *r)

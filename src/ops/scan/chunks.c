@@ -1,26 +1,21 @@
 /* chunks.c - scans on CPUs: groups of one item, which take neighbouring chunks. */
 #include "ops/scan/scan.h"
 
-/* Chunks are of `elements`; the first launch scans the first `direct` ones. */
 typedef struct chunks {
-    size_t elements, count, direct, groups;
+    size_t elements, count, groups; /* of a chunk; chunks */
 } chunks;
 
 /* A chunk is long enough to amortise its partial. It is short enough to limit rounding errors, to occupy all cores, and
  * to stay in a core's second cache between the two times that it is read. Chunks do not depend on the device: their
- * bounds determine the bits of sums.
- *
- * A scan takes as long as SCAN_COST partials. So one group scans the direct chunks in the time that the others take for
- * their partials. */
+ * bounds determine the bits of sums. */
 static chunks chunks_for(const ndr_caps *caps, const ndr_scan_request *r)
 {
-    enum { MIN_CHUNK = 1 << 14, MAX_CHUNK = 1 << 17, PREFERRED_COUNT = 128, MAX_PARTIALS = 1 << 17, SCAN_COST = 3 };
+    enum { MIN_CHUNK = 1 << 14, MAX_CHUNK = 1 << 17, PREFERRED_COUNT = 128, MAX_PARTIALS = 1 << 17 };
     const size_t elements = r->input.cols, units = ndr_max_size(caps->info.compute_units, 1);
     const size_t share = ndr_clamp_size(ndr_ceil_div(elements, PREFERRED_COUNT), MIN_CHUNK, MAX_CHUNK);
     chunks c = { .elements = ndr_max_size(share, ndr_ceil_div(elements, MAX_PARTIALS)) };
     c.count = ndr_max_size(ndr_ceil_div(elements, c.elements), 1);
     c.groups = ndr_min_size(c.count, units);
-    c.direct = c.groups == 1 ? c.count : ndr_max_size(c.count / (SCAN_COST * c.groups + 1), 1);
     return c;
 }
 
@@ -33,20 +28,11 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     ndr_scan_print_options(r, of->caps->info.type == NDR_DEVICE_TYPE_CPU ? "-DFETCH_AHEAD=1" : "", plan->options);
 }
 
-static ndr_status launch_pass(ndr_op_job *job, ndr_kernel *kernel)
-{
-    const ndr_scan_request *r = job->of.request;
-    const chunks c = chunks_for(job->of.caps, r);
-    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, r->input.cols,
-                         c.elements, c.direct, ndr_operand_arg(&r->flags), r->flags.offset, r->length,
-                         (unsigned)r->has_initial, r->initial, ndr_op_workspace_arg(job), ndr_operand_arg(&r->output),
-                         r->output.offset);
-}
-
 static ndr_status launch(ndr_op_job *job)
 {
-    NDR_TRY(launch_pass(job, job->kernel));
-    return job->others[0] ? launch_pass(job, job->others[0]) : NDR_OK;
+    const size_t elements = chunks_for(job->of.caps, job->of.request).elements;
+    NDR_TRY(ndr_scan_launch(job, job->kernel, elements));
+    return job->others[0] ? ndr_scan_launch(job, job->others[0], elements) : NDR_OK;
 }
 
 NDR_OP_VARIANT(scan, chunks, "scan_first_chunks", 0, .others = { "scan_other_chunks" },

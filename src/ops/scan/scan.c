@@ -39,6 +39,15 @@ size_t ndr_scan_workspace_bytes(const ndr_scan_request *r, size_t partials)
     return partials > 1 ? NDR_WORKSPACE_HEAD_BYTES + partials * (r->input.element_bytes + 1) : 0;
 }
 
+ndr_status ndr_scan_launch(ndr_op_job *job, ndr_kernel *kernel, size_t size)
+{
+    const ndr_scan_request *r = job->of.request;
+    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset,
+                         ndr_operand_arg(&r->output), r->output.offset, ndr_operand_arg(&r->flags), r->flags.offset,
+                         r->input.cols, r->length, size, (unsigned)r->has_initial, r->initial,
+                         ndr_op_workspace_arg(job));
+}
+
 /* ---- checks ---- */
 
 static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
@@ -77,20 +86,27 @@ static bool is_held(const ndr_arg *arg, const ndr_dtype_info *type)
     return type->is_signed && arg->as.i >= -(int64_t)highest - 1;
 }
 
-/* The bits of the initial value; false if it is not a value of the type. */
-static bool read_initial(const ndr_arg *arg, ndr_dtype dtype, uint64_t *bits)
+/* The initial value for kernels of `wanted`, which is the dtype or the unsigned type of its width; 0 if there is none. False
+ * if it is not a value of the type. */
+static bool read_initial(const ndr_arg *arg, ndr_dtype dtype, ndr_dtype wanted, ndr_arg *initial)
 {
     const ndr_dtype_info *type = ndr_dtype_describe(dtype);
-    const bool is_float = arg->kind == NDR_ARG_FLOAT, is_double = arg->kind == NDR_ARG_DOUBLE;
-    const float narrow = is_float ? arg->as.f : (float)arg->as.d;
-    const double wide = is_float ? (double)arg->as.f : arg->as.d;
-    if (!type->is_float) {
-        *bits = arg->as.u;
-        return (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) && is_held(arg, type);
+    const bool is_float = arg->kind == NDR_ARG_FLOAT, is_real = arg->kind == NDR_ARG_REAL;
+    if (arg->kind == NDR_ARG_NONE) {
+        *initial = type->is_float ? ndr_arg_of(0.0f) : ndr_arg_of(0u);
+        if (dtype == NDR_DTYPE_F64) *initial = ndr_arg_of(0.0);
+        return true;
     }
-    if (dtype == NDR_DTYPE_F32) memcpy(bits, &narrow, sizeof narrow);
-    else memcpy(bits, &wide, sizeof wide);
-    return is_float || arg->kind == NDR_ARG_REAL || (is_double && dtype == NDR_DTYPE_F64);
+    if (dtype == NDR_DTYPE_F32) {
+        *initial = ndr_arg_of(is_float ? arg->as.f : (float)arg->as.d);
+        return is_float || is_real;
+    }
+    if (dtype == NDR_DTYPE_F64) {
+        *initial = ndr_arg_of(is_float ? (double)arg->as.f : arg->as.d);
+        return is_float || is_real || arg->kind == NDR_ARG_DOUBLE;
+    }
+    *initial = wanted == dtype ? *arg : ndr_arg_of(arg->as.u & UINT64_MAX >> (64 - 8 * type->size_bytes));
+    return (arg->kind == NDR_ARG_SIGNED || arg->kind == NDR_ARG_UNSIGNED) && is_held(arg, type);
 }
 
 /* The unsigned type of the same width, if all but minima and maxima have the same bits there. Signed sums would
@@ -120,7 +136,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_scan_desc *
         .flags = operand_of("flags", desc->flags, desc->flags.buffer ? desc->count : 0, NDR_DTYPE_U8),
         .output = operand_of("output", desc->output, desc->count, desc->dtype),
     };
-    NDR_REQUIRE(!request->has_initial || read_initial(&desc->initial, desc->dtype, &request->initial),
+    NDR_REQUIRE(read_initial(&desc->initial, desc->dtype, request->dtype, &request->initial),
                 "ndr_scan: initial is not a value of %s; set it to ndr_arg_of() of one, or leave it out",
                 ndr_dtype_name(desc->dtype));
     return NDR_OK;

@@ -18,7 +18,7 @@ typedef struct ndr_scan_request {
     ndr_dtype dtype; /* of the kernels: unsigned where the sign does not matter */
     ndr_op op;
     bool is_exclusive, is_backward, has_initial;
-    uint64_t initial; /* its bits */
+    ndr_arg initial; /* of the kernels' type */
     ndr_scan_segments segments;
     size_t length;
     ndr_operand input, flags, output;
@@ -28,6 +28,9 @@ extern const ndr_operation ndr_scan_operation;
 
 /* Pure: the build options of all kernels of kernels/scan/, and `more`. */
 void ndr_scan_print_options(const ndr_scan_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
+
+/* Launch a kernel of kernels/scan/ over the job's range. `size`: elements of a chunk, or tiles of a group. */
+ndr_status ndr_scan_launch(ndr_op_job *job, ndr_kernel *kernel, size_t size);
 
 /* Pure: the workspace of so many partials, each with a byte; 0 for one. */
 size_t ndr_scan_workspace_bytes(const ndr_scan_request *request, size_t partials);

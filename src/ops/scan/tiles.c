@@ -50,17 +50,9 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 
 static ndr_status launch(ndr_op_job *job)
 {
-    const ndr_scan_request *r = job->of.request;
-    const ndr_operand *in = &r->input, *flags = &r->flags;
-    const size_t tiles = sizes_for(job->of.caps, r).tiles;
-    const ndr_arg workspace = ndr_op_workspace_arg(job);
-    if (job->others[0])
-        NDR_TRY(ndr_op_launch(job, job->others[0], job->plan.range, ndr_operand_arg(in), in->offset, in->cols, tiles,
-                              ndr_operand_arg(flags), flags->offset, r->length, (unsigned)r->has_initial, r->initial,
-                              workspace));
-    return ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(in), in->offset, in->cols, tiles,
-                         ndr_operand_arg(flags), flags->offset, r->length, (unsigned)r->has_initial, r->initial,
-                         workspace, ndr_operand_arg(&r->output), r->output.offset);
+    const size_t tiles = sizes_for(job->of.caps, job->of.request).tiles;
+    if (job->others[0]) NDR_TRY(ndr_scan_launch(job, job->others[0], tiles));
+    return ndr_scan_launch(job, job->kernel, tiles);
 }
 
 NDR_OP_VARIANT(scan, tiles, "scan_tiles", 0, .others = { "scan_reduce_tiles" }, .plan = plan, .launch = launch);

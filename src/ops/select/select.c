@@ -12,16 +12,19 @@ typedef struct shares {
     size_t size, count, groups, items;
 } shares;
 
-static ndr_status launch(ndr_op_job *job, shares s)
+static ndr_status launch_pass(ndr_op_job *job, ndr_kernel *kernel, size_t size)
 {
     const ndr_select_request *r = job->of.request;
-    const ndr_arg flags = ndr_operand_arg(&r->flags), workspace = ndr_op_workspace_arg(job);
-    if (job->others[0])
-        NDR_TRY(
-            ndr_op_launch(job, job->others[0], job->plan.range, flags, r->flags.offset, r->count, s.size, workspace));
-    return ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset, flags,
-                         r->flags.offset, r->count, s.size, workspace, ndr_operand_arg(&r->output), r->output.offset,
-                         r->selected.buffer, r->selected.offset);
+    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset,
+                         ndr_operand_arg(&r->flags), r->flags.offset, r->count, size, ndr_operand_arg(&r->output),
+                         r->output.offset, ndr_operand_arg(&r->starts), r->starts.offset, r->selected.buffer,
+                         r->selected.offset, ndr_op_workspace_arg(job));
+}
+
+static ndr_status launch(ndr_op_job *job, shares s)
+{
+    if (job->others[0]) NDR_TRY(launch_pass(job, job->others[0], s.size));
+    return launch_pass(job, job->kernel, s.size);
 }
 
 static void plan(const ndr_select_request *r, shares s, ndr_op_plan *plan)
@@ -30,10 +33,10 @@ static void plan(const ndr_select_request *r, shares s, ndr_op_plan *plan)
         [1] = NDR_DTYPE_U8, [2] = NDR_DTYPE_U16, [4] = NDR_DTYPE_U32, [8] = NDR_DTYPE_U64
     };
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.groups * s.items, s.items),
-                           .local_bytes = s.items > 1 ? 2 * s.items * sizeof(uint64_t) : 0,
+                           .local_bytes = s.items > 1 ? s.items * sizeof(uint64_t) : 0,
                            .workspace_bytes = s.count > 1 ? NDR_WORKSPACE_HEAD_BYTES + s.count * sizeof(uint64_t) : 0 };
-    snprintf(plan->options, NDR_OPTIONS_SIZE, "-DE=%s -DGROUP=%zu",
-             ndr_dtype_describe(words[r->element_bytes])->cl_name, s.items);
+    snprintf(plan->options, NDR_OPTIONS_SIZE, "-DE=%s -DGROUP=%zu -DBY_RUNS=%d -DKEEPS_OTHERS=%d",
+             ndr_dtype_describe(words[r->element_bytes])->cl_name, s.items, r->by_runs, r->keeps_others);
 }
 
 /* As the chunks of scans. */
@@ -88,9 +91,9 @@ const ndr_operation ndr_select_operation = { "select", variants, NDR_COUNT_OF(va
 
 /* ---- checks ---- */
 
-static ndr_operand operand_of(const char *name, ndr_span span, size_t count, ndr_dtype dtype)
+static ndr_operand operand_of(const char *name, ndr_span span, size_t count, size_t element_bytes)
 {
-    return ndr_operand_of("ndr_select", name, span, count, ndr_dtype_size(dtype));
+    return ndr_operand_of("ndr_select", name, span, count, element_bytes);
 }
 
 static ndr_status make_request(const ndr_select_desc *desc, ndr_select_request *request)
@@ -98,26 +101,37 @@ static ndr_status make_request(const ndr_select_desc *desc, ndr_select_request *
     NDR_REQUIRE(desc, "ndr_select: desc is NULL; pass the address of a descriptor whose members are set");
     NDR_REQUIRE(ndr_dtype_describe(desc->dtype), "ndr_select: dtype is %s; use the type of the elements, any ndr_dtype",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : "not valid");
-    *request = (ndr_select_request){ .count = desc->count,
-                                     .element_bytes = ndr_dtype_size(desc->dtype),
-                                     .input = operand_of("input", desc->input, desc->count, desc->dtype),
-                                     .flags = operand_of("flags", desc->flags, desc->count, NDR_DTYPE_U8),
-                                     .output = operand_of("output", desc->output, desc->count, desc->dtype),
-                                     .selected = operand_of("selected", desc->selected, 1, NDR_DTYPE_U64) };
+    NDR_REQUIRE(!desc->by_runs || !desc->flags.buffer,
+                "ndr_select: by_runs and flags are set; elements are selected by one of them: leave out the other");
+    NDR_REQUIRE(!desc->starts.buffer || desc->by_runs, "ndr_select: starts are set, but by_runs is not; set it, too");
+    NDR_REQUIRE(!desc->starts.buffer || desc->count < SIZE_MAX,
+                "ndr_select: count is %zu, and starts would have one more; use a smaller count", desc->count);
+    const size_t count = desc->count, bytes = ndr_dtype_size(desc->dtype);
+    *request = (ndr_select_request){
+        .by_runs = desc->by_runs,
+        .keeps_others = desc->keeps_others,
+        .count = count,
+        .element_bytes = bytes,
+        .input = operand_of("input", desc->input, count, bytes),
+        .flags = operand_of("flags", desc->flags, desc->by_runs ? 0 : count, 1),
+        .output = operand_of("output", desc->output, count, bytes),
+        .starts = operand_of("starts", desc->starts, desc->starts.buffer ? count + 1 : 0, sizeof(uint64_t)),
+        .selected = operand_of("selected", desc->selected, 1, sizeof(uint64_t)),
+    };
     return NDR_OK;
 }
 
+/* No output overlaps an input, nor an output before it. */
 static ndr_status check_selection(ndr_queue *queue, const ndr_select_desc *desc, ndr_select_request *r)
 {
+    enum { INPUTS = 2 };
     NDR_REQUIRE_SET_IN("ndr_select", queue);
     NDR_TRY(make_request(desc, r));
-    const ndr_operand *const inputs[] = { &r->input, &r->flags }, *const outputs[] = { &r->output, &r->selected };
-    for (size_t i = 0; i < 2; ++i) {
-        NDR_TRY(ndr_operand_check(inputs[i], queue));
-        NDR_TRY(ndr_operand_check(outputs[i], queue));
-    }
-    for (size_t i = 0; i < 4; ++i) NDR_TRY(ndr_operand_check_apart(outputs[i / 2], inputs[i % 2]));
-    return ndr_operand_check_apart(&r->selected, &r->output);
+    const ndr_operand *const all[] = { &r->input, &r->flags, &r->output, &r->starts, &r->selected };
+    for (size_t i = 0; i < NDR_COUNT_OF(all); ++i) NDR_TRY(ndr_operand_check(all[i], queue));
+    for (size_t i = INPUTS; i < NDR_COUNT_OF(all); ++i)
+        for (size_t k = 0; k < i; ++k) NDR_TRY(ndr_operand_check_apart(all[i], all[k]));
+    return NDR_OK;
 }
 
 ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, ndr_event **event)

@@ -225,7 +225,12 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_histograms(&caps);
     print_scans(&caps);
     for (size_t bytes = 1; bytes <= 8; bytes *= 2)
-        print_variants(&caps, &ndr_select_operation, &(ndr_select_request){ .count = 1000000, .element_bytes = bytes });
+        for (int form = 0; form < 3; ++form)
+            print_variants(&caps, &ndr_select_operation,
+                           &(ndr_select_request){ .by_runs = form == 1,
+                                                  .keeps_others = form == 2,
+                                                  .count = 1000000,
+                                                  .element_bytes = bytes });
     print_sorts(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
