@@ -155,7 +155,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
     cl_uint sub_groups = 0;
     char languages[1024] = "";
     size_t bytes;
-    NDR_TRY(read_if_known(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof f32, &f32, &bytes));
+    READ(CL_DEVICE_SINGLE_FP_CONFIG, f32);
     NDR_TRY(read_if_known(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof f64, &f64, &bytes));
     if (caps->c_version >= 300) {
         NDR_TRY(read_if_known(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups, &bytes));

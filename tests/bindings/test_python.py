@@ -586,6 +586,10 @@ class Operations(Case):
         places = self.ints(0, 1, 2, 3)
         self.queue.sort(keys=x, sorted_keys=x, values=places, sorted_values=places, value_bytes=4, is_descending=True)
         self.assertEqual((self.read_ints(x), self.read_ints(places)), ([4, 3, 2, 1], [0, 2, 3, 1]))
+        merged = self.context.empty(6, "i32")
+        self.queue.merge_sort(input=x, output=x, less="a < b")
+        self.queue.merge(x, self.ints(0, 3), merged)
+        self.assertEqual(self.read_ints(merged), [0, 1, 2, 3, 3, 4])
         self.refused("BAD_ARGUMENT", "no member 'descending'", self.queue.sort, keys=x, descending=True)
         self.refused("OUT_OF_BOUNDS", "output", self.queue.scan, op="sum", input=x, output=(to, 1))
 

@@ -88,12 +88,12 @@ def _members(type_name, given, keep):
     return members
 
 
-def _whole(given, name, dtype):
-    """How many elements of that type a buffer has from its offset on."""
+def _whole(given, name, element_bytes):
+    """How many elements of that size a buffer has from its offset on."""
     buffer, offset = given if isinstance(given, tuple) else (given, 0)
     if not isinstance(buffer, Buffer):
         raise TypeError(f"{name} is a Buffer, or a tuple of one and an offset, but {type(buffer).__name__} is given")
-    return buffer, max(0, buffer.size // dtype_size(dtype) - offset)
+    return max(0, buffer.size // element_bytes - offset)
 
 
 def _defaults(members, lead):
@@ -104,7 +104,7 @@ def _defaults(members, lead):
     if members.get("dtype") is None and getattr(buffer, "dtype", None) is not None:
         members["dtype"] = dtype_name(buffer.dtype)
     if members.get("count") is None and members.get("dtype") is not None:
-        members["count"] = _whole(members[lead], lead, members["dtype"])[1]
+        members["count"] = _whole(members[lead], lead, dtype_size(members["dtype"]))
 
 
 def _operation(call, type_name, lead, text):
@@ -128,6 +128,8 @@ class Operations:
     select = _operation(lib.ndr_select, "ndr_select_desc", "input",
                         "Copy the elements whose flags are not 0 to output, and their number to selected.")
     sort = _operation(lib.ndr_sort, "ndr_sort_desc", "keys", "Sort keys, and values along with them.")
+    merge_sort = _operation(lib.ndr_merge_sort, "ndr_merge_sort_desc", "input",
+                            "Sort by `less`, a comparison of two elements a and b in OpenCL C.")
     histogram = _operation(lib.ndr_histogram, "ndr_histogram_desc", "input", "Count the elements in each bin.")
     random = _operation(lib.ndr_random, "ndr_random_desc", "output", "Fill output with random numbers.")
     array_copy = _operation(lib.ndr_array_copy, "ndr_array_copy_desc", None,
@@ -138,8 +140,19 @@ class Operations:
     map_reduce = _operation(lib.ndr_map_reduce, "ndr_map_reduce_desc", None,
                             "Combine the values of an expression: queue.map_reduce(dtype=\"f32\", op=\"sum\", "
                             "expression=\"x * y\", inputs={\"x\": x, \"y\": y}, output=result).")
+    _merge = _operation(lib.ndr_merge, "ndr_merge_desc", None, "")
     _gather = _operation(lib.ndr_gather, "ndr_gather_desc", None, "")
     _scatter = _operation(lib.ndr_scatter, "ndr_scatter_desc", None, "")
+
+    def merge(self, first, second, output, *, after=None, **members):
+        """Merge two sorted arrays into one."""
+        known = {"first": first, "second": second, "output": output, **members}
+        buffer = first[0] if isinstance(first, tuple) else first
+        known.setdefault("dtype", None if "element" in known else buffer.dtype)
+        for name in ("first", "second"):
+            size = known["element_bytes"] if "element" in known else dtype_size(dtype_name(known["dtype"]))
+            known.setdefault(f"{name}_count", _whole(known[name], name, size))
+        return self._merge(after=after, **known)
 
     def gather(self, input, indexes, output, *, after=None, **members):
         """output[i] = input[indexes[i]]; an index that is not one of the input gives 0."""
@@ -155,8 +168,8 @@ def _indexed(input, indexes, output, table, members):
     known = {"input": input, "indexes": indexes, "output": output, **members}
     source = input[0] if isinstance(input, tuple) else input
     listed = indexes[0] if isinstance(indexes, tuple) else indexes
-    known.setdefault("dtype", source.dtype)
-    known.setdefault("index_dtype", listed.dtype)
-    known.setdefault("count", _whole(indexes, "indexes", dtype_name(known["index_dtype"]))[1])
-    known.setdefault(f"{table}_count", _whole(known[table], table, dtype_name(known["dtype"]))[1])
-    return {**known, "dtype": dtype_name(known["dtype"]), "index_dtype": dtype_name(known["index_dtype"])}
+    dtype, index_dtype = (dtype_name(known.get(name, each.dtype)) for name, each in
+                          (("dtype", source), ("index_dtype", listed)))
+    known.setdefault("count", _whole(indexes, "indexes", dtype_size(index_dtype)))
+    known.setdefault(f"{table}_count", _whole(known[table], table, dtype_size(dtype)))
+    return {**known, "dtype": dtype, "index_dtype": index_dtype}
