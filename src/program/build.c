@@ -66,6 +66,21 @@ static ndr_status read_log(cl_program program, cl_device_id device, char **log)
     return NDR_OK;
 }
 
+/* The same with the program's own names and lines. */
+static ndr_status read_placed_log(const ndr_program *program, cl_program built, char **log)
+{
+    ndr_text placed = { 0 };
+    NDR_TRY(read_log(built, program->context->device, log));
+    if (program->source.text.chars) ndr_explain_places(program->source.text.chars, *log, &placed);
+    if (placed.failed || !placed.chars) {
+        ndr_text_free(&placed);
+        return NDR_OK;
+    }
+    free(*log);
+    *log = placed.chars;
+    return NDR_OK;
+}
+
 /* Whether an error of clBuildProgram() is about the text or its options. After other errors the same text may build
  * the next time. */
 static bool is_about_the_text(cl_int error)
@@ -117,7 +132,7 @@ ndr_status ndr_build_fail(const ndr_program *program, cl_program built, cl_int e
     const char *title = program->title;
     char *log = NULL;
     ndr_text hint = { 0 }, shown = { 0 };
-    if (read_log(built, context->device, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
+    if (read_placed_log(program, built, &log) != NDR_OK) ndr_text_add(&shown, "(no log: %s)", ndr_last_error());
     else if (!*log) ndr_text_add(&shown, "(the driver gave no log)");
     else {
         ndr_explain_log(&program->source, options, log, &hint);

@@ -17,6 +17,10 @@ bool ndr_explain_word(const char *line, const char *end, ndr_text *out);
 bool ndr_explain_rule(const char *line, const char *end, ndr_text *out);
 bool ndr_explain_host_header(const char *absent, const char *line, const char *end, ndr_text *out);
 
+/* Append the log. Where a message names a line of the whole text, as compilers do that ignore #line, it gets the name and
+ * the line of the #line before it. */
+void ndr_explain_places(const char *text, const char *log, ndr_text *out);
+
 /* Whether the log has an error in the file called `title`, or one that shows its source line. */
 bool ndr_explain_has_error(const char *log, const char *title);
 

@@ -345,12 +345,15 @@ static ndr_status kernel_of_another_context(void)
 /* Some drivers refuse to build it, and where local memory is hardware of its own they refuse the launch. */
 static ndr_status large_local_array(void)
 {
+    char options[64];
     if (device.has_dedicated_local_memory || device.local_memory_bytes >= 1u << 28) return SKIPPED;
+    snprintf(options, sizeof options, "-D COUNT=%zu", (size_t)device.local_memory_bytes / sizeof(float) + 8);
     const ndr_kernel_desc desc = { .name = "k",
                                    .label = "demo.cl",
                                    .source =
-                                       "kernel void k(global float *x) { local float t[67108864];\n"
-                                       "t[get_local_id(0)] = x[0]; barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[5]; }" };
+                                       "kernel void k(global float *x) { local float t[COUNT];\n"
+                                       "t[get_local_id(0)] = x[0]; barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[5]; }",
+                                   .options = options };
     ndr_kernel *large;
     if (ndr_kernel_get(context, &desc, &large)) return SKIPPED;
     limit(large->info.local_memory_bytes, "{bytes}");
@@ -1709,6 +1712,35 @@ static void explain(const char *text, const char *options, const char *log, ndr_
 
 static const char ranged[] = "#include <ndr/nd_item.clh>\nkernel void k(global float *x) { }\n";
 
+/* NVIDIA's and Oclgrind's compilers ignore #line. */
+static void test_explain__finds_the_file_and_line_of_a_compiler_that_counts_the_whole_text(void **state)
+{
+    (void)state;
+    static const char text[] = "int a;\n#line 1 \"demo.cl\"\nint b;\nwrong c;\n#line 7\n"
+                               "wrong d;\n#line 20 \"other.clh\"\n\nwrong e;\n";
+    static const struct {
+        const char *log, *placed;
+    } cases[] = {
+        { "<kernel>:4:1: error: unknown\nwrong c;\n^\n", "demo.cl:2:1: error: unknown\nwrong c;\n^\n" },
+        { "x\n<kernel>:6:1: error: no\nwrong d;\n^\n<kernel>:9:1: note: no\nwrong e;",
+          "x\ndemo.cl:7:1: error: no\nwrong d;\n^\nother.clh:21:1: note: no\nwrong e;" },
+        { "demo.cl:4:1: error: no\nwrong c;\n", NULL },                       /* its own file's line 4 */
+        { "<kernel>:5:1: error: no\nwrong c;\n", NULL },                      /* another line is shown */
+        { "<kernel>:1:1: error: no\nint a;\n", NULL },                        /* before the first #line */
+        { "<kernel>:4:1: error: no\n", NULL },                                 /* none is shown */
+        { "<kernel>:40:1: error: no\nwrong c;\n", NULL },                     /* behind the text */
+        { "<kernel>: error: no\n4:1\n\n:::\nx:99999999999999999999:1:\n\n", NULL },
+        { "<kernel>:4:1: error: no", NULL },
+        { "", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); ++i) {
+        ndr_text out = { 0 };
+        ndr_explain_places(text, cases[i].log, &out);
+        assert_string_equal(out.chars ? out.chars : "", cases[i].placed ? cases[i].placed : cases[i].log);
+        ndr_text_free(&out);
+    }
+}
+
 static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(void **state)
 {
     (void)state;
@@ -2101,6 +2133,7 @@ int main(void)
         cmocka_unit_test(test_errors__frequent_mistakes_have_the_same_sentences),
         cmocka_unit_test(test_errors__mostly_tell_the_fix),
         cmocka_unit_test(test_errors__name_an_empty_variable_as_the_cause),
+        cmocka_unit_test(test_explain__finds_the_file_and_line_of_a_compiler_that_counts_the_whole_text),
         cmocka_unit_test(test_explain__knows_an_error_by_its_names_in_any_compiler_s_words),
         cmocka_unit_test(test_build__reads_words_of_options_as_compilers_do),
         cmocka_unit_test(test_explain__names_the_macro_that_changes_the_vocabulary),

@@ -297,7 +297,6 @@ static void test_map__explains_itself(void **state)
 static void test_map__shows_errors_in_the_callers_lines(void **state)
 {
     (void)state;
-    skip_without(!quick(), "Oclgrind's log has neither the names nor the lines of #line");
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
     assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("float t = 1;\ny = t * wrong;", OUTPUTS(y)), NULL),

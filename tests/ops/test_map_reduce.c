@@ -386,7 +386,6 @@ static void test_map_reduce__stores_one_element_and_has_an_event(void **state)
 static void test_map_reduce__shows_errors_in_each_text(void **state)
 {
     (void)state;
-    skip_without(!quick(), "Oclgrind's log has neither the names nor the lines of #line");
     float got = 0;
     char before[200], after[200];
     assert_ok(

@@ -306,7 +306,6 @@ static void test_merge_sort__refuses_what_does_not_fit(void **state)
 static void test_merge_sort__shows_the_line_of_an_error(void **state)
 {
     (void)state;
-    skip_without(!quick(), "Oclgrind's log has neither the names nor the lines of #line");
     ndr_buffer *x;
     const ndr_merge_sort_desc good = sort_of(&x);
     SORT_REFUSES(NDR_BUILD_FAILED, desc.less = "a <\n    nothing", "less:2:5", "nothing");

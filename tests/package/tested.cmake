@@ -34,6 +34,7 @@ set(covered
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"
+  "program/places: errors"
   "program/folders: source paste"
   "program/language: errors"
   "program/lines: source guard"
