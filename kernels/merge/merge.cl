@@ -17,7 +17,7 @@
 /* How many of the first `at` merged elements are of x[0..m). Of equal elements those of x come before those of y. */
 static inline ulong find_split(global const T *x, const ulong m, global const T *y, const ulong n, const ulong at)
 {
-    ulong low = at > n ? at - n : 0, high = min(at, m);
+    ulong low = (ulong)max((long)(at - n), 0L), high = min(at, m);
     while (low < high) {
         const ulong middle = low + (high - low) / 2;
         if (IS_LESS(y[at - middle - 1], x[middle])) high = middle;
