@@ -102,8 +102,8 @@ static const char *const of_float[] = { "acosf",  "asinf",  "atanf", "atan2f", "
 /* Whether an error is about a word that the compiler does not know, in the words of several compilers. */
 static bool is_unknown(const char *line, const char *end)
 {
-    static const char *const words[] = { "undeclared", "unknown",    "undefined", "implicit",
-                                         "extern",     "Unresolved", "unresolved" };
+    static const char *const words[] = { "undeclared", "unknown",    "undefined",  "implicit",
+                                         "extern",     "Unresolved", "unresolved", "Cannot take address" };
     for (size_t i = 0; i < NDR_COUNT_OF(words); ++i)
         if (ndr_explain_has(line, end, words[i])) return true;
     return false;

@@ -357,7 +357,7 @@ static void check_idle(const ndr_answers *answers, size_t i)
     t.taken[strcspn(t.taken, ";")] = '\0';
     idle = *variant_of(answers->operation, t.taken);
     idle.launch = run_nothing;
-    idle.needs = 0; /* what has needs is proved first */
+    idle.prove = NULL; /* it would be tried before it is taken */
     assert_ok(ndr_op_prefer(context, answers->operation, NDR_EVERY_CLASS, &idle));
     t.explains = false;
     assert_ok(answers->ask(&t, i));
