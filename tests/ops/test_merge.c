@@ -69,7 +69,7 @@ static void sort_on_host(const sorting *c, const unsigned char *in, const uint64
     const size_t size = bytes_of(c);
     size_t *places = malloc((c->count + 1) * sizeof *places), *temp = malloc((c->count + 1) * sizeof *temp);
     for (size_t i = 0; i < c->count; ++i) places[i] = i;
-    for (size_t s = 0; s < segments; ++s) sort_places(c, in, places, temp, starts[s], starts[s + 1]);
+    for (size_t s = 0; s < segments; ++s) sort_places(c, in, places, temp, (size_t)starts[s], (size_t)starts[s + 1]);
     for (size_t i = 0; i < c->count; ++i) memcpy(out + i * size, in + places[i] * size, size);
     free(places);
     free(temp);
