@@ -244,7 +244,7 @@ static void *elements_of(const format *f, data_kind kind, size_t count, uint64_t
 static void shuffle(const format *f, void *x, void *y, size_t count, uint64_t seed)
 {
     for (size_t i = count; i > 1; --i) {
-        const size_t j = random_bits(&seed) % i;
+        const size_t j = (size_t)(random_bits(&seed) % i);
         void *const arrays[] = { x, y };
         for (size_t a = 0; a < (y ? 2 : 1); ++a) {
             const uint64_t before = get(f, arrays[a], i - 1);
@@ -334,7 +334,7 @@ static void check_exact(const format *f, data_kind kind, size_t count, bool is_d
             if (i % 97 != 5) put(f, y, count - 1 - i, get(f, y, i));
     }
     const uint64_t wanted = exact_on_host(f, x, y, count);
-    call c = { f, NDR_OP_SUM, NDR_NUMERICS_EXACT, x, y, count, seed % 3 };
+    call c = { f, NDR_OP_SUM, NDR_NUMERICS_EXACT, x, y, count, (unsigned)(seed % 3) };
     check(&c, wanted, kind_names[kind], seed);
     c.offset = 0;
     shuffle(f, x, y, count, seed);
@@ -474,7 +474,7 @@ static void check_fixed(const format *f, ndr_op op, data_kind kind, size_t count
     for (size_t i = 0; is_dot && i < count; ++i)
         put(f, elements, i, combine(f, NDR_OP_PRODUCT, get(f, x, i), get(f, y, i)));
     const uint64_t wanted = fixed_on_host(f, op, elements, count);
-    call c = { f, op, NDR_NUMERICS_REPRODUCIBLE, x, y, count, seed % 3 };
+    call c = { f, op, NDR_NUMERICS_REPRODUCIBLE, x, y, count, (unsigned)(seed % 3) };
     check(&c, wanted, kind_names[kind], seed);
     c.numerics = NDR_NUMERICS_FAST; /* of a dot product it is the same */
     if (is_dot) check(&c, wanted, kind_names[kind], seed);
