@@ -310,7 +310,21 @@ static void check(const call *c, uint64_t wanted, const char *what, uint64_t see
                  c->count, ndr_dtype_name(c->f->dtype), what, c->offset, seed, got, wanted);
 }
 
-static bool is_for(ndr_numerics numerics) { return !forced_variant || forced_variant->form == (unsigned)numerics; }
+/* PoCL for i386 does not round each sum, so that the proof of the variants fails there. */
+static bool reproduces(void)
+{
+    char text[8];
+    const ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .numerics = NDR_NUMERICS_REPRODUCIBLE };
+    const ndr_status status = ndr_reduce_explain(context, &desc, sizeof text, text, NULL);
+    if (status != NDR_OK) assert_refused(NDR_UNSUPPORTED, status, "no implementation gives right results");
+    return status == NDR_OK;
+}
+
+static bool is_for(ndr_numerics numerics)
+{
+    return (numerics != NDR_NUMERICS_REPRODUCIBLE || reproduces())
+           && (!forced_variant || forced_variant->form == (unsigned)numerics);
+}
 
 static const size_t counts[] = {
     0, 1, 2, 15, 16, 17, 63, 64, 65, 1000, 1023, 1024, 1025, 4095, 4096, 4097, 8209, 20011
@@ -566,7 +580,7 @@ static void test_numerics__extremes_do_not_depend_on_the_order(void **state)
 static void test_numerics__reproducible_sums_do_not_depend_on_limits_of_the_device(void **state)
 {
     (void)state;
-    if (forced_variant) return;
+    if (forced_variant || !reproduces()) return;
     const ndr_caps before = context->caps;
     const size_t limits[] = { 1, 16, 64, before.info.max_group_size };
     const char *const names[] = { "fixed_groups", "exact_groups" };
@@ -688,8 +702,9 @@ static void test_numerics__exact_sums_of_f64_need_no_fp64(void **state)
     assert_ok(ndr_queue_create(context, NULL, &queue));
     check_exact(f64, SIGNED, 1000, false, 1);
     void *x = elements_of(f64, SIGNED, 9, 1);
-    check(&(call){ f64, NDR_OP_MIN, NDR_NUMERICS_EXACT, x, NULL, 9, 0 }, extreme_on_host(f64, NDR_OP_MIN, x, 9), "few",
-          1);
+    if (reproduces())
+        check(&(call){ f64, NDR_OP_MIN, NDR_NUMERICS_EXACT, x, NULL, 9, 0 }, extreme_on_host(f64, NDR_OP_MIN, x, 9),
+              "few", 1);
     free(x);
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F64,
