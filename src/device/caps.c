@@ -162,10 +162,9 @@ static ndr_status read_place(cl_device_id device, const char *extensions, ndr_de
 {
     enum { REMOTE_TRAFFIC_STATS_POCL = 0x4501 };
     uint64_t traffic[6];
-    size_t bytes = 0;
-    info->is_remote = ndr_cl.clGetDeviceInfo(device, REMOTE_TRAFFIC_STATS_POCL, sizeof traffic, traffic, &bytes)
-                          == CL_SUCCESS
-                      && bytes == sizeof traffic;
+    size_t bytes;
+    NDR_TRY(read_if_known(device, REMOTE_TRAFFIC_STATS_POCL, sizeof traffic, traffic, &bytes));
+    info->is_remote = bytes == sizeof traffic;
     if (ndr_word_find(extensions, "cl_khr_device_uuid"))
         NDR_TRY(read_if_known(device, CL_DEVICE_UUID_KHR, sizeof info->uuid, info->uuid, &bytes));
     return ndr_word_find(extensions, "cl_khr_pci_bus_info") ? read_pci_address(device, info) : NDR_OK;

@@ -69,7 +69,8 @@ static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
     platforms_twice = false;
 }
 
-/* A device may answer optional queries with CL_INVALID_VALUE: double, SPIR-V, sub-groups, vendors' queries, versions, places. */
+/* A device may answer optional queries with CL_INVALID_VALUE: double, SPIR-V, sub-groups, vendors' queries, versions,
+ * UUIDs and addresses. */
 static void test_driver__takes_an_invalid_value_for_a_no(void **state)
 {
     (void)state;

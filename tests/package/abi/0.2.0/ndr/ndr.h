@@ -307,10 +307,16 @@ typedef enum ndr_check_mode {
 typedef struct ndr_context_desc {
     const char *device;   /**< As in ndr_context_create(); NULL: as there. */
     ndr_check_mode check; /**< Default: as NDR_CHECK. */
+    size_t part_count;    /**< Divide the device into that many parts, and open one of them. 0, or one equal part: open
+                               all of it. Most CPUs can be divided, but no GPU: NDR_UNSUPPORTED. Parts of one division
+                               share no compute unit, and their launches run at the same time. */
+    size_t part;          /**< Which of them, from 0. */
+    const unsigned *part_units; /**< The compute units of each part, part_count numbers of 1 or more. NULL: equal
+                                     parts; units that remain are not used. */
     NDR_MAY_GROW
 } ndr_context_desc;
 
-/** Open a device as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
+/** Open a device or a part of one as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
 NDR_SIZED ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
 
 /** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it
