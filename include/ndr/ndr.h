@@ -255,6 +255,11 @@ typedef struct ndr_device_info {
     unsigned preferred_f32_width;   /**< The float vector width that the driver prefers. */
     unsigned native_f32_width;      /**< Floats of one work-item in a vector register; 1 if there is no vector
                                          register, or if each of its floats belongs to another work-item. */
+    uint8_t uuid[16];               /**< Names this device in every driver and process, as in Vulkan and CUDA:
+                                         cl_khr_device_uuid. Zeros if the driver does not report it. */
+    char pci_address[24];           /**< "0000:65:00.0", as in /sys/bus/pci/devices: cl_khr_pci_bus_info. Empty if the
+                                         driver does not report it, and of CPUs. */
+    bool is_remote;                 /**< On another machine, behind PoCL-remote; each command costs a round trip. */
     NDR_MAY_GROW
 } ndr_device_info;
 
@@ -272,7 +277,8 @@ NDR_SIZED ndr_status ndr_device_list(size_t capacity, ndr_device_info *devices, 
 typedef struct ndr_context ndr_context;
 
 /** Open a device. `device` is a type ("gpu", "cpu", "accelerator"), an index in ndr_device_list(), or
- * part of a device's or platform's name. Case does not matter. A type is never looked up as a name. NULL
+ * part of a device's or platform's name. Case does not matter. A type is never looked up as a name. A type or
+ * name may end in ":n", which is the n-th device that matches, from 0: "gpu:1" is the second GPU. NULL
  * means the text of the environment variable NDR_DEVICE. If that is unset or empty, or `device` is "", the
  * default is the first GPU, else the first accelerator, else the first CPU, else the first device.
  * There is no fallback if the device that was asked for is unavailable: the call fails. */
@@ -301,10 +307,16 @@ typedef enum ndr_check_mode {
 typedef struct ndr_context_desc {
     const char *device;   /**< As in ndr_context_create(); NULL: as there. */
     ndr_check_mode check; /**< Default: as NDR_CHECK. */
+    size_t part_count;    /**< Divide the device into that many parts, and open one of them. 0, or one equal part: open
+                               all of it. Most CPUs can be divided, but no GPU: NDR_UNSUPPORTED. Parts of one division
+                               share no compute unit, and their launches run at the same time. */
+    size_t part;          /**< Which of them, from 0. */
+    const unsigned *part_units; /**< The compute units of each part, part_count numbers of 1 or more. NULL: equal
+                                     parts; units that remain are not used. */
     NDR_MAY_GROW
 } ndr_context_desc;
 
-/** Open a device as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
+/** Open a device or a part of one as ndr_context_create() does, with more options; `desc` NULL means all defaults. */
 NDR_SIZED ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_context **context);
 
 /** Report on checking, one sentence a line: whether it is on and how many launches it checked; the buffers that it

@@ -146,6 +146,30 @@ static ndr_status read_c_version(cl_device_id device, unsigned cl_version, unsig
     return NDR_OK;
 }
 
+static ndr_status read_pci_address(cl_device_id device, ndr_device_info *info)
+{
+    cl_device_pci_bus_info_khr pci;
+    size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof pci, &pci, &bytes));
+    if (bytes == sizeof pci)
+        snprintf(info->pci_address, sizeof info->pci_address, "%04x:%02x:%02x.%x", (unsigned)pci.pci_domain,
+                 (unsigned)pci.pci_bus, (unsigned)pci.pci_device, (unsigned)pci.pci_function);
+    return NDR_OK;
+}
+
+/* Which one it is, and where. Of all drivers only PoCL's for remote devices counts traffic. */
+static ndr_status read_place(cl_device_id device, const char *extensions, ndr_device_info *info)
+{
+    enum { REMOTE_TRAFFIC_STATS_POCL = 0x4501 };
+    uint64_t traffic[6];
+    size_t bytes;
+    NDR_TRY(read_if_known(device, REMOTE_TRAFFIC_STATS_POCL, sizeof traffic, traffic, &bytes));
+    info->is_remote = bytes == sizeof traffic;
+    if (ndr_word_find(extensions, "cl_khr_device_uuid"))
+        NDR_TRY(read_if_known(device, CL_DEVICE_UUID_KHR, sizeof info->uuid, info->uuid, &bytes));
+    return ndr_word_find(extensions, "cl_khr_pci_bus_info") ? read_pci_address(device, info) : NDR_OK;
+}
+
 /* Sub-groups are queried only if kernels are built as OpenCL C 3.0. */
 static ndr_status read_abilities(cl_device_id device, const char *extensions, ndr_caps *caps)
 {
@@ -181,7 +205,8 @@ static ndr_status read_extensions(cl_device_id device, ndr_caps *caps)
 {
     char *extensions;
     NDR_READ_TEXT(&extensions, clGetDeviceInfo, device, CL_DEVICE_EXTENSIONS);
-    const ndr_status status = read_abilities(device, extensions, caps);
+    ndr_status status = read_abilities(device, extensions, caps);
+    if (status == NDR_OK) status = read_place(device, extensions, &caps->info);
     free(extensions);
     return status;
 }

@@ -120,10 +120,10 @@ ndr_status ndr_device_list_sized(size_t capacity, ndr_device_info *devices, size
 
 /* ---- choosing ---- */
 
-static bool find_type(ndr_device_type type, const ndr_device_info *devices, size_t count, size_t *chosen)
+static bool find_type(ndr_device_type type, size_t nth, const ndr_device_info *devices, size_t count, size_t *chosen)
 {
     for (size_t i = 0; i < count; ++i)
-        if (devices[i].type == type) {
+        if (devices[i].type == type && nth-- == 0) {
             *chosen = i;
             return true;
         }
@@ -135,7 +135,7 @@ static size_t default_device(const ndr_device_info *devices, size_t count)
     static const ndr_device_type order[] = { NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR, NDR_DEVICE_TYPE_CPU };
     size_t chosen = 0;
     for (size_t i = 0; i < NDR_COUNT_OF(order); ++i)
-        if (find_type(order[i], devices, count, &chosen)) break;
+        if (find_type(order[i], 0, devices, count, &chosen)) break;
     return chosen;
 }
 
@@ -169,30 +169,69 @@ static bool parse_index(const char *words, size_t *index)
     return *words != '\0';
 }
 
+/* "gpu:1" is "gpu" and 1: the second match. Without a number it is the first. */
+static ndr_status split_number(const char *words, char **base, size_t *nth)
+{
+    const char *const colon = strrchr(words, ':');
+    const bool has_number = colon && colon > words && parse_index(colon + 1, nth);
+    if (!has_number) *nth = 0;
+    *base = ndr_text_copy(words, has_number ? (size_t)(colon - words) : strlen(words));
+    return *base ? NDR_OK : ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the name of a device");
+}
+
+static bool is_type(const char *words, ndr_device_type *type)
+{
+    static const ndr_device_type types[] = { NDR_DEVICE_TYPE_CPU, NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR };
+    for (size_t t = 0; t < NDR_COUNT_OF(types); ++t)
+        if (ndr_text_equal_ignoring_case(words, ndr_device_type_name(types[t]))) return *type = types[t], true;
+    return false;
+}
+
+static bool find_name(const char *words, size_t nth, const ndr_device_info *devices, size_t count, size_t *chosen)
+{
+    for (size_t i = 0; i < count; ++i)
+        if ((ndr_text_contains_ignoring_case(devices[i].name, words)
+             || ndr_text_contains_ignoring_case(devices[i].platform, words))
+            && nth-- == 0) {
+            *chosen = i;
+            return true;
+        }
+    return false;
+}
+
+/* NULL, or why none is chosen. */
+static const char *choose(const char *base, size_t nth, const ndr_device_info *devices, size_t count, size_t *chosen)
+{
+    ndr_device_type type;
+    size_t index, first;
+    if (is_type(base, &type)) {
+        if (find_type(type, nth, devices, count, chosen)) return NULL;
+        return find_type(type, 0, devices, count, &first) ? "there are fewer devices of that type; the first is :0"
+                                                          : "there is no device of that type";
+    }
+    if (parse_index(base, &index)) {
+        if (index >= count) return "there is no device with that index";
+        if (nth > 0) return "an index names one device";
+        *chosen = index;
+        return NULL;
+    }
+    if (find_name(base, nth, devices, count, chosen)) return NULL;
+    return find_name(base, 0, devices, count, &first)
+               ? "fewer devices have that in their name or their platform's; the first is :0"
+               : "no device's or platform's name contains that";
+}
+
 ndr_status ndr_catalog_choose(const char *words, const char *source, const ndr_device_info *devices, size_t count,
                               size_t *chosen)
 {
+    char *base;
+    size_t nth;
     if (!words || !*words) {
         *chosen = default_device(devices, count);
         return NDR_OK;
     }
-    static const ndr_device_type types[] = { NDR_DEVICE_TYPE_CPU, NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR };
-    for (size_t t = 0; t < NDR_COUNT_OF(types); ++t)
-        if (ndr_text_equal_ignoring_case(words, ndr_device_type_name(types[t]))) {
-            if (find_type(types[t], devices, count, chosen)) return NDR_OK;
-            return fail_to_match(words, source, "there is no device of that type", devices, count);
-        }
-    size_t index;
-    if (parse_index(words, &index)) {
-        if (index >= count) return fail_to_match(words, source, "there is no device with that index", devices, count);
-        *chosen = index;
-        return NDR_OK;
-    }
-    for (size_t i = 0; i < count; ++i)
-        if (ndr_text_contains_ignoring_case(devices[i].name, words)
-            || ndr_text_contains_ignoring_case(devices[i].platform, words)) {
-            *chosen = i;
-            return NDR_OK;
-        }
-    return fail_to_match(words, source, "no device's or platform's name contains that", devices, count);
+    NDR_TRY(split_number(words, &base, &nth));
+    const char *const fault = choose(base, nth, devices, count, chosen);
+    free(base);
+    return fault ? fail_to_match(words, source, fault, devices, count) : NDR_OK;
 }

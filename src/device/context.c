@@ -3,6 +3,7 @@
 #include "device/check.h"
 #include "device/context.h"
 #include "device/order.h"
+#include "device/part.h"
 #include "device/trace.h"
 
 #include <stdlib.h>
@@ -24,6 +25,7 @@ void ndr_context_release(ndr_context *context)
     ndr_cache_close(context);
     ndr_dumps_free(&context->dumps);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
+    if (context->device) ndr_cl.clReleaseDevice(context->device);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
     ndr_mutex_destroy(&context->order_lock);
@@ -41,6 +43,7 @@ void ndr_context_destroy(ndr_context *context)
 /* Initialise a context whose device is known. If `cl` is NULL, create an OpenCL context. */
 static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
 {
+    NDR_TRY_CL(clRetainDevice(entry->device)); /* a context of PoCL keeps the whole device, not its part */
     made->device = entry->device;
     made->caps = entry->caps;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120,
@@ -107,7 +110,19 @@ static ndr_status choose_device(const char *words, const char *source, const ndr
     return ndr_fail_with_code(status, catalog->cl_error, "%s; skipped: %s", ndr_last_error(), catalog->skipped.chars);
 }
 
-static ndr_status choose_and_open(const char *words, const char *source, ndr_check_mode check,
+/* The context keeps the part. One equal part is the whole device, which some drivers refuse to divide so. */
+static ndr_status open_part(const ndr_catalog_entry *whole, const ndr_context_desc *desc, ndr_context **context)
+{
+    ndr_catalog_entry part;
+    if (desc->part_count == 0 || (desc->part_count == 1 && desc->part == 0 && !desc->part_units))
+        return ndr_context_open(whole, NULL, desc->check, context);
+    NDR_TRY(ndr_part_take(whole, desc, &part));
+    const ndr_status status = ndr_context_open(&part, NULL, desc->check, context);
+    ndr_cl.clReleaseDevice(part.device);
+    return status;
+}
+
+static ndr_status choose_and_open(const char *words, const char *source, const ndr_context_desc *desc,
                                   const ndr_catalog *catalog, ndr_context **context)
 {
     size_t chosen = 0;
@@ -116,16 +131,18 @@ static ndr_status choose_and_open(const char *words, const char *source, ndr_che
     ndr_log(NDR_LOG_INFO, "device.chosen", "device %zu, \"%s\": %s%s%s%s", chosen,
             catalog->entries[chosen].caps.info.name, is_asked ? source : "the first gpu, else accelerator, else cpu",
             is_asked ? " asks for \"" : "", is_asked ? words : "", is_asked ? "\"" : "");
-    return ndr_context_open(&catalog->entries[chosen], NULL, check, context);
+    return open_part(&catalog->entries[chosen], desc, context);
 }
 
 static ndr_status create_context(const char *call, const ndr_context_desc *desc, ndr_context **context)
 {
     const char *words = desc->device ? desc->device : ndr_environment("NDR_DEVICE");
     ndr_catalog catalog;
+    NDR_REQUIRE(desc->part_count > 0 || (desc->part == 0 && !desc->part_units),
+                "%s: %s is set, but part_count is 0; set it to the number of parts", call,
+                desc->part_units ? "part_units" : "part");
     NDR_TRY(ndr_catalog_read(&catalog));
-    const ndr_status status =
-        choose_and_open(words, desc->device ? call : "NDR_DEVICE", desc->check, &catalog, context);
+    const ndr_status status = choose_and_open(words, desc->device ? call : "NDR_DEVICE", desc, &catalog, context);
     ndr_catalog_free(&catalog);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "device/check.h"
 #include "device/context.h"
 #include "device/event.h"
+#include "device/part.h"
 #include "device/queue.h"
 #include "device/transfer.h"
 
@@ -26,15 +27,39 @@ cl_mem ndr_buffer_cl(const ndr_buffer *buffer)
 
 /* ---- from OpenCL to libndr ---- */
 
+static bool is_listed(const cl_device_id *listed, size_t count, cl_device_id device)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (listed[i] == device) return true;
+    return false;
+}
+
+/* Of a context that was made for parts of a device, PoCL lists the whole one. So whether it takes queues tells. */
+static ndr_status check_part(cl_context cl, const cl_device_id *listed, size_t count, cl_device_id device,
+                             bool *is_there)
+{
+    cl_device_id whole = device;
+    cl_int error = CL_INVALID_DEVICE;
+    while (whole && !is_listed(listed, count, whole)) NDR_TRY(ndr_part_parent(whole, &whole));
+    const cl_command_queue queue = whole ? ndr_cl.clCreateCommandQueue(cl, device, 0, &error) : NULL;
+    *is_there = error == CL_SUCCESS;
+    if (error == CL_INVALID_DEVICE) return NDR_OK;
+    NDR_TRY_CL_AS("clCreateCommandQueue", error);
+    NDR_TRY_CL(clReleaseCommandQueue(queue));
+    return NDR_OK;
+}
+
 static ndr_status check_device(cl_context cl, cl_device_id device)
 {
-    cl_device_id held[64];
+    cl_device_id listed[64];
     size_t bytes = 0;
-    NDR_TRY_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof held, held, &bytes));
-    for (size_t i = 0; i < bytes / sizeof held[0]; ++i)
-        if (held[i] == device) return NDR_OK;
-    return ndr_fail(NDR_BAD_ARGUMENT,
-                    "ndr_context_from_cl: the device does not belong to the OpenCL context; pass one of its devices");
+    NDR_TRY_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof listed, listed, &bytes));
+    const size_t count = bytes / sizeof listed[0];
+    bool is_there = is_listed(listed, count, device);
+    if (!is_there) NDR_TRY(check_part(cl, listed, count, device, &is_there));
+    NDR_REQUIRE(is_there,
+                "ndr_context_from_cl: the device does not belong to the OpenCL context; pass one of its devices");
+    return NDR_OK;
 }
 
 ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context)

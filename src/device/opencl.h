@@ -23,6 +23,9 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clGetPlatformInfo)              \
     REQUIRED(clGetDeviceIDs)                 \
     REQUIRED(clGetDeviceInfo)                \
+    REQUIRED(clCreateSubDevices)             \
+    REQUIRED(clRetainDevice)                 \
+    REQUIRED(clReleaseDevice)                \
     REQUIRED(clCreateContext)                \
     REQUIRED(clRetainContext)                \
     REQUIRED(clReleaseContext)               \

@@ -75,10 +75,12 @@ typedef struct question {
     char chars[64];
 } question;
 
-static question question_of(const ndr_operation *operation)
+/* Of a part of a device, they are its own. */
+static question question_of(const ndr_context *context, const ndr_operation *operation)
 {
     question out;
-    snprintf(out.chars, sizeof out.chars, "tuned variants of %s", operation->name);
+    snprintf(out.chars, sizeof out.chars, "tuned variants of %s, %u units", operation->name,
+             context->caps.info.compute_units);
     return out;
 }
 
@@ -103,7 +105,7 @@ static ndr_status load(ndr_context *context, ndr_choices *c, const ndr_operation
     ndr_mutex_lock(&c->base.lock);
     if (!find(c, c->used, operation, NDR_EVERY_CLASS)) {
         status = set_preference(c, operation, NDR_EVERY_CLASS, NULL);
-        if (operation->class_of && ndr_cache_get(context, question_of(operation).chars, &text))
+        if (operation->class_of && ndr_cache_get(context, question_of(context, operation).chars, &text))
             add_lines(c, operation, text.chars);
         atomic_store_explicit(&c->count, c->used, memory_order_release);
     }
@@ -121,7 +123,8 @@ ndr_status ndr_op_keep_tuned(ndr_context *context, const ndr_operation *operatio
     for (ndr_preference *p = c->preferences, *end = p + count_of(c); p < end; ++p)
         if (p->operation == operation && p->request_class < NDR_EVERY_CLASS && variant_of(p))
             ndr_text_add(&text, "%lu %s\n", (unsigned long)p->request_class, variant_of(p)->name);
-    if (text.chars && !text.failed) (void)ndr_cache_put(context, question_of(operation).chars, text.chars, text.length);
+    if (text.chars && !text.failed)
+        (void)ndr_cache_put(context, question_of(context, operation).chars, text.chars, text.length);
     ndr_text_free(&text);
     return NDR_OK;
 }

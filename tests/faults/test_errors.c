@@ -809,6 +809,7 @@ MISTAKE(no_int64_atomics,
 static ndr_context *opened;
 MISTAKE(unknown_device, ndr_context_create("nope", &opened))
 MISTAKE(index_past_end, ndr_context_create("77", &opened))
+MISTAKE(fewer_devices, ndr_context_create("cpu:77", &opened))
 MISTAKE(unknown_check, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)7 }, &opened))
 MISTAKE(no_context, ndr_queue_create(NULL, NULL, NULL))
 MISTAKE(no_devices, ndr_device_list(2, NULL, &(size_t){ 0 }))
@@ -1519,6 +1520,7 @@ static const row rows[] = {
     CALL("a name that no device has", "choose from {devices}", unknown_device),
     CALL("a type that is not there", "choose from {devices}", no_accelerator),
     CALL("an index that is not there", "choose from {devices}", index_past_end),
+    CALL("a number past the devices of a type", "choose from {devices}", fewer_devices),
     CALL("a name in the environment", "choose from {devices}", unknown_device_by_env),
     CALL("a word that NDR_DISABLE does not know", "use fp64", unknown_word),
     CALL("a word that NDR_CHECK does not know", "set it to 1 or 0", unknown_switch),

@@ -71,6 +71,21 @@ static ndr_status create_checked(void)
     return ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &w.made);
 }
 
+/* One of two halves; a device that cannot be divided is opened whole. */
+static ndr_status create_part(void)
+{
+    const size_t parts = can_be_halved() ? 2 : 0;
+    return ndr_context_create_with(&(ndr_context_desc){ .part_count = parts, .part = parts / 2 }, &w.made);
+}
+
+static ndr_status create_part_of_one_unit(void)
+{
+    const unsigned units[] = { 1, 1 };
+    const size_t parts = can_be_halved() ? 2 : 0;
+    return ndr_context_create_with(&(ndr_context_desc){ .part_count = parts, .part_units = parts ? units : NULL },
+                                   &w.made);
+}
+
 static ndr_status wrap_device(void) { return ndr_context_from_cl(context->cl, context->device, &w.made); }
 static ndr_status wrap_context(void) { return ndr_context_from_cl(here()->cl, here()->device, &w.wrapped); }
 static ndr_status wrap_queue(void) { return ndr_queue_from_cl(w.wrapped, ndr_queue_cl(w.line), &w.wrapped_line); }
@@ -1109,6 +1124,12 @@ static const scene opening = { "opening",
                                { list_devices, create_context, get_device, get_cache, get_report, get_quirks, create_queue, create_x, wrap_context, wrap_queue,
                                  wrap_buffer, flush, finish, take_time } };
 
+static const scene halves = {
+    "halves", { create_part, create_queue, create_x, write_x, read_x, expect_3, wrap_context, wrap_queue }
+};
+static const scene small_parts = { "small parts",
+                                   { create_part_of_one_unit, create_queue, create_x, write_x, read_x, expect_3 } };
+
 static const scene transfers = { "transfers",
                                  { create_queue, create_x, create_y, write_x, read_x, expect_3, copy_x_to_y, query, wait,
                                    read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait_within,
@@ -1398,12 +1419,14 @@ static void try_one(refusal r)
     }
     const alive after = alive_of(r.scene);
     if (memcmp(&after, &before, sizeof after) != 0)
-        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld shared, %ld samplers, %ld programs, %ld "
+        fail_msg("%s: %s %zu refused with %d: left behind %ld devices, %ld contexts, %ld queues, %ld buffers, %ld "
+                 "shared, %ld samplers, %ld programs, %ld "
                  "kernels, %ld events, %ld open gates, %ld mappings, %ld blocks",
-                 r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
-                 after.queues - before.queues, after.buffers - before.buffers, after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
-                 after.kernels - before.kernels, after.events - before.events, after.gates - before.gates, after.mappings - before.mappings,
-                 after.blocks - before.blocks);
+                 r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.devices - before.devices,
+                 after.contexts - before.contexts, after.queues - before.queues, after.buffers - before.buffers,
+                 after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
+                 after.kernels - before.kernels, after.events - before.events, after.gates - before.gates,
+                 after.mappings - before.mappings, after.blocks - before.blocks);
 }
 
 static void try_all_of(const scene *s, call kind, size_t count)
@@ -1455,6 +1478,8 @@ static void test_failures__of_opening_a_device(void **state)
 {
     (void)state;
     try_scene(&opening);
+    try_scene(&halves);
+    try_scene(&small_parts);
 }
 
 static bool has_coarse(void)

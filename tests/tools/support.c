@@ -1,6 +1,8 @@
 /* support.c - what the tests share. */
 #include "support.h"
 
+#include "device/context.h"
+
 ndr_context *context;
 ndr_queue *queue;
 ndr_device_info device;
@@ -176,3 +178,13 @@ const char plain_kernels[] =
     "    for (int t = 0; t < turns; ++t) y = y * 1664525u + 1013904223u;\n"
     "    x[i] += y == 0xfffffff0u ? 2 : 1;\n"
     "}\n";
+
+bool can_be_halved(void)
+{
+    cl_device_partition_property kinds[16];
+    size_t bytes = 0, known = 0;
+    (void)ndr_cl.clGetDeviceInfo(context->device, CL_DEVICE_PARTITION_PROPERTIES, sizeof kinds, kinds, &bytes);
+    for (size_t i = 0; i < bytes / sizeof kinds[0]; ++i)
+        known += kinds[i] == CL_DEVICE_PARTITION_EQUALLY || kinds[i] == CL_DEVICE_PARTITION_BY_COUNTS;
+    return known == 2 && device.compute_units >= 2;
+}

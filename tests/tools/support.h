@@ -49,6 +49,9 @@ void assert_refused_(ndr_status wanted, ndr_status status, const char *call, con
  * until the test continues. */
 void skip_where_launches_are_waited_for(void);
 
+/* Whether the device can be divided into two parts, equal ones or of given compute units. */
+bool can_be_halved(void);
+
 /* Skip the test if a kernel takes fewer items in a group than its text needs. */
 void skip_without_group(const ndr_kernel *kernel, size_t items);
 

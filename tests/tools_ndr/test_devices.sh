@@ -14,6 +14,7 @@ run 0 "$ndr" devices --json
 says out '"chosen": 0'
 says out '"max_group_size": '
 says out '"f64": '
+says out '"remote": false'
 says out '"row": "tree_'
 says out '"reasons": "not '
 ! grep -q '^  "error"' out || complain 'a device is chosen, and there is an error'
@@ -26,6 +27,10 @@ says out 'f64: sum of 10000000 is refused'
 
 NDR_DEVICE=0 run 0 "$ndr" devices
 says out '* is chosen: NDR_DEVICE is "0"'
+run 0 "$ndr" devices --device cpu:0
+says out '* is chosen: --device is "cpu:0"'
+run 3 "$ndr" devices --device cpu:99
+says err 'asks for "cpu:99", but there are fewer devices of that type'
 NDR_DEVICE=none run 0 "$ndr" devices --device 0
 says out '* is chosen: --device is "0"'
 

@@ -87,6 +87,44 @@ static void test_catalog__refuses_an_index_past_the_end(void **state)
     assert_int_equal(index, 999);
 }
 
+static void test_catalog__takes_the_nth_of_a_type(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen("gpu:0"), 1);
+    assert_int_equal(chosen("GPU:1"), 2);
+    assert_int_equal(chosen("cpu:0"), 0);
+    assert_int_equal(chosen("3:0"), 3);
+}
+
+static void test_catalog__takes_the_nth_of_a_name(void **state)
+{
+    (void)state;
+    const ndr_device_info twins[] = { machine[1], machine[0], machine[1], { .name = "gfx90a:sramecc+:xnack-" } };
+    assert_int_equal(chosen_of("h200:0", twins, 4), 0);
+    assert_int_equal(chosen_of("NVIDIA:1", twins, 4), 2);
+    assert_int_equal(chosen_of("gfx90a:sramecc+:xnack-", twins, 4), 3);
+    assert_int_equal(chosen_of("sramecc+:xnack-:0", twins, 4), 3);
+}
+
+static void test_catalog__refuses_a_number_past_the_matches(void **state)
+{
+    (void)state;
+    size_t index = 999;
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("gpu:2", "test", machine, COUNT, &index),
+                   "test asks for \"gpu:2\", but there are fewer devices of that type; the first is :0; choose from 0:");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("H200:1", "test", machine, COUNT, &index),
+                   "test asks for \"H200:1\", but fewer devices have that in their name or their platform's");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("accelerator:0", "test", machine, 3, &index),
+                   "there is no device of that type");
+    assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("1:1", "test", machine, COUNT, &index),
+                   "an index names one device");
+    static const char *const names[] = { "radeon:0", ":0", "gpu:", "gpu:x", "gpu:1:0", "gpu:99999999999999999999999999" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose(names[i], "test", machine, COUNT, &index),
+                       "no device's or platform's name contains that");
+    assert_int_equal(index, 999);
+}
+
 static void test_catalog__finds_part_of_a_name_ignoring_case(void **state)
 {
     (void)state;
@@ -400,6 +438,9 @@ int main(void)
         cmocka_unit_test(test_catalog__never_looks_a_type_up_as_a_name),
         cmocka_unit_test(test_catalog__takes_an_index),
         cmocka_unit_test(test_catalog__refuses_an_index_past_the_end),
+        cmocka_unit_test(test_catalog__takes_the_nth_of_a_type),
+        cmocka_unit_test(test_catalog__takes_the_nth_of_a_name),
+        cmocka_unit_test(test_catalog__refuses_a_number_past_the_matches),
         cmocka_unit_test(test_catalog__finds_part_of_a_name_ignoring_case),
         cmocka_unit_test(test_catalog__finds_part_of_a_platform_s_name),
         cmocka_unit_test(test_catalog__refuses_a_name_that_nobody_has),

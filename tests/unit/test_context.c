@@ -206,6 +206,64 @@ static void test_context__describes_its_device_as_opencl_does(void **state)
     ndr_context_destroy(made);
 }
 
+/* ---- which device it is: a driver that knows all of it, and one that knows nothing ---- */
+
+static __typeof__(clGetDeviceInfo) *driver_info;
+static bool knows_place;
+
+static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *needed)
+{
+    if (value && size < bytes) return CL_INVALID_VALUE;
+    if (value) memcpy(value, answer, bytes);
+    if (needed) *needed = bytes;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL tell_place(cl_device_id asked, cl_device_info what, size_t size, void *value, size_t *needed)
+{
+    static const char all[] = "cl_khr_device_uuid cl_khr_pci_bus_info", none[] = "cl_khr_device_uuid_2";
+    static const cl_device_pci_bus_info_khr pci = { 0x1, 0xa5, 0x1f, 7 };
+    const int64_t traffic[6] = { 0 };
+    if (what == CL_DEVICE_EXTENSIONS)
+        return knows_place ? give(all, sizeof all, size, value, needed) : give(none, sizeof none, size, value, needed);
+    if (what == CL_DEVICE_UUID_KHR) return give("0123456789abcdef", 16, size, value, needed);
+    if (what == CL_DEVICE_PCI_BUS_INFO_KHR) return give(&pci, sizeof pci, size, value, needed);
+    if (what == 0x4501) return knows_place ? give(traffic, sizeof traffic, size, value, needed) : CL_INVALID_VALUE;
+    return driver_info(asked, what, size, value, needed);
+}
+
+static ndr_device_info described(bool with_place)
+{
+    ndr_device_info info[1];
+    size_t count;
+    knows_place = with_place;
+    driver_info = ndr_cl.clGetDeviceInfo;
+    ndr_cl.clGetDeviceInfo = tell_place;
+    const ndr_status status = ndr_device_list(1, info, &count);
+    ndr_cl.clGetDeviceInfo = driver_info;
+    assert_ok(status);
+    return info[0];
+}
+
+static void test_device_list__tells_which_device_it_is_and_where(void **state)
+{
+    (void)state;
+    const ndr_device_info info = described(true);
+    assert_memory_equal(info.uuid, "0123456789abcdef", sizeof info.uuid);
+    assert_string_equal(info.pci_address, "0001:a5:1f.7");
+    assert_true(info.is_remote);
+}
+
+static void test_device_list__leaves_out_what_the_driver_does_not_offer(void **state)
+{
+    (void)state;
+    static const uint8_t unknown[16];
+    const ndr_device_info info = described(false);
+    assert_memory_equal(info.uuid, unknown, sizeof info.uuid);
+    assert_string_equal(info.pci_address, "");
+    assert_false(info.is_remote);
+}
+
 static void test_context__refuses_null(void **state)
 {
     (void)state;
@@ -340,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_context__may_be_opened_twice),
         cmocka_unit_test(test_context__needs_opencl_1_2),
         cmocka_unit_test(test_context__destroyed_first_serves_what_was_made_of_it),
+        cmocka_unit_test(test_device_list__tells_which_device_it_is_and_where),
+        cmocka_unit_test(test_device_list__leaves_out_what_the_driver_does_not_offer),
         cmocka_unit_test(test_context__hides_what_ndr_disable_names),
         cmocka_unit_test(test_context__tells_kernels_what_ndr_disable_names),
         cmocka_unit_test(test_context__refuses_an_unknown_word_in_ndr_disable),

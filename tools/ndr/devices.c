@@ -49,6 +49,17 @@ static json_t *sizes(const size_t *values, size_t count)
     return array;
 }
 
+/* As hexadecimal digits; false if the driver does not report it. */
+static bool print_uuid(const ndr_device_info *d, char *out)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < sizeof d->uuid; ++i) {
+        sprintf(out + 2 * i, "%02x", d->uuid[i]);
+        is_known |= d->uuid[i] != 0;
+    }
+    return is_known;
+}
+
 static json_t *describe(const ndr_device_info *d, size_t index)
 {
     json_t *o = json_object();
@@ -77,6 +88,10 @@ static json_t *describe(const ndr_device_info *d, size_t index)
                     { "native_f32_width", d->native_f32_width } };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
         json_object_set_new(o, numbers[i].name, json_integer((json_int_t)numbers[i].value));
+    char uuid[2 * sizeof d->uuid + 1];
+    if (print_uuid(d, uuid)) json_object_set_new(o, "uuid", json_string(uuid));
+    if (*d->pci_address) json_object_set_new(o, "pci_address", json_string(d->pci_address));
+    json_object_set_new(o, "remote", json_boolean(d->is_remote));
     json_object_set_new(o, "max_local_size", sizes(d->max_local_size, 3));
     json_object_set_new(o, "sub_group_sizes", sizes(d->sub_group_sizes, d->sub_group_size_count));
     const struct {
@@ -216,6 +231,9 @@ static void print_device(const json_t *d, bool is_chosen)
            (long long)NUMBER("compute_units"), with_binary_prefix(memory, (uint64_t)NUMBER("global_memory_bytes")),
            with_binary_prefix(buffer, (uint64_t)NUMBER("max_buffer_bytes")),
            with_binary_prefix(local, (uint64_t)NUMBER("local_memory_bytes")), (long long)NUMBER("max_group_size"));
+    if (TEXT("uuid")) printf("     UUID %s\n", TEXT("uuid"));
+    if (TEXT("pci_address")) printf("     PCI address %s\n", TEXT("pci_address"));
+    if (json_is_true(json_object_get(d, "remote"))) printf("     on another machine: each command is a round trip\n");
     print_abilities(d, "has", true);
     print_abilities(d, "lacks", false);
     print_rows(d);
