@@ -25,7 +25,6 @@ void ndr_context_release(ndr_context *context)
     ndr_cache_close(context);
     ndr_dumps_free(&context->dumps);
     if (context->cl) ndr_cl.clReleaseContext(context->cl);
-    if (context->device) ndr_cl.clReleaseDevice(context->device);
     ndr_handles_remove_context(context->checker != NULL);
     ndr_checker_destroy(context->checker);
     ndr_mutex_destroy(&context->order_lock);
@@ -43,7 +42,6 @@ void ndr_context_destroy(ndr_context *context)
 /* Initialise a context whose device is known. If `cl` is NULL, create an OpenCL context. */
 static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
 {
-    NDR_TRY_CL(clRetainDevice(entry->device)); /* a context of PoCL keeps the whole device, not its part */
     made->device = entry->device;
     made->caps = entry->caps;
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, made->caps.cl_version >= 120,
@@ -110,16 +108,14 @@ static ndr_status choose_device(const char *words, const char *source, const ndr
     return ndr_fail_with_code(status, catalog->cl_error, "%s; skipped: %s", ndr_last_error(), catalog->skipped.chars);
 }
 
-/* The context keeps the part. One equal part is the whole device, which some drivers refuse to divide so. */
+/* One equal part is the whole device, which some drivers refuse to divide so. */
 static ndr_status open_part(const ndr_catalog_entry *whole, const ndr_context_desc *desc, ndr_context **context)
 {
     ndr_catalog_entry part;
     if (desc->part_count == 0 || (desc->part_count == 1 && desc->part == 0 && !desc->part_units))
         return ndr_context_open(whole, NULL, desc->check, context);
     NDR_TRY(ndr_part_take(whole, desc, &part));
-    const ndr_status status = ndr_context_open(&part, NULL, desc->check, context);
-    ndr_cl.clReleaseDevice(part.device);
-    return status;
+    return ndr_context_open(&part, NULL, desc->check, context);
 }
 
 static ndr_status choose_and_open(const char *words, const char *source, const ndr_context_desc *desc,

@@ -24,8 +24,6 @@ static inline void ndr_reverse_dims(unsigned dims, const size_t *from, size_t *t
     REQUIRED(clGetDeviceIDs)                 \
     REQUIRED(clGetDeviceInfo)                \
     REQUIRED(clCreateSubDevices)             \
-    REQUIRED(clRetainDevice)                 \
-    REQUIRED(clReleaseDevice)                \
     REQUIRED(clCreateContext)                \
     REQUIRED(clRetainContext)                \
     REQUIRED(clReleaseContext)               \

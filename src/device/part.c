@@ -1,7 +1,11 @@
-/* part.c - parts of a device: OpenCL's sub-devices. */
+/* part.c - parts of a device: OpenCL's sub-devices.
+ *
+ * The process divides a device once in each way and keeps the parts, because contexts for two parts of one division are
+ * to share no compute unit, and because PoCL 3 uses a part after the last object in it has been released. */
 #include "device/part.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 ndr_status ndr_part_parent(cl_device_id device, cl_device_id *parent)
 {
@@ -56,42 +60,101 @@ static ndr_status check_kind(const ndr_catalog_entry *whole, cl_device_partition
 
 /* ---- dividing ---- */
 
+typedef struct division {
+    struct division *next;
+    cl_device_id whole;
+    cl_device_partition_property *how;
+    size_t length; /* of `how` */
+    cl_device_id *parts;
+    cl_uint count;
+} division;
+
+static ndr_mutex lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_LIST); /* guards the next one */
+static division *divisions;
+
+static void free_division(division *d)
+{
+    free(d->parts);
+    free(d->how);
+    free(d);
+}
+
+void ndr_divisions_forget(void)
+{
+    for (division *next; divisions; divisions = next) {
+        next = divisions->next;
+        free_division(divisions);
+    }
+}
+
 /* A driver gives all parts or none. Equal parts of a device that is not divided evenly may be more than were asked for. */
-static ndr_status divide(const ndr_catalog_entry *whole, const cl_device_partition_property *how, size_t part,
-                         cl_device_id *taken)
+static ndr_status divide(const ndr_catalog_entry *whole, const division *wanted, division *d)
 {
     const cl_uint capacity = whole->caps.info.compute_units;
-    cl_uint count = 0;
-    cl_device_id *const parts = calloc(capacity, sizeof *parts);
-    if (!parts) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parts of a device");
-    const cl_int error = ndr_cl.clCreateSubDevices(whole->device, how, capacity, parts, &count);
-    for (cl_uint i = 0; error == CL_SUCCESS && i < count; ++i)
-        if (i != part) ndr_cl.clReleaseDevice(parts[i]);
-    *taken = error == CL_SUCCESS && part < count ? parts[part] : NULL;
-    free(parts);
-    NDR_TRY_CL_AS("clCreateSubDevices", error);
-    NDR_REQUIRE_AS(NDR_DRIVER_ERROR, *taken, "the driver divided device \"%s\" into %u parts, so there is no part %zu",
-                   whole->caps.info.name, (unsigned)count, part);
+    d->whole = wanted->whole;
+    d->length = wanted->length;
+    d->how = calloc(d->length, sizeof *d->how);
+    d->parts = calloc(capacity, sizeof(cl_device_id));
+    if (!d->how || !d->parts) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parts of a device");
+    memcpy(d->how, wanted->how, d->length * sizeof *d->how);
+    NDR_TRY_CL(clCreateSubDevices(d->whole, d->how, capacity, d->parts, &d->count));
     return NDR_OK;
 }
 
-static ndr_status divide_equally(const ndr_catalog_entry *whole, const ndr_context_desc *desc, cl_device_id *taken)
+static ndr_status add_division(const ndr_catalog_entry *whole, const division *wanted, const division **got)
 {
-    const size_t units = whole->caps.info.compute_units / desc->part_count;
-    NDR_TRY(check_kind(whole, CL_DEVICE_PARTITION_EQUALLY));
-    return divide(
-        whole, (cl_device_partition_property[]){ CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)units, 0 },
-        desc->part, taken);
+    division *const d = calloc(1, sizeof *d);
+    if (!d) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parts of a device");
+    const ndr_status status = divide(whole, wanted, d);
+    if (status != NDR_OK) free_division(d);
+    NDR_TRY(status);
+    d->next = divisions;
+    *got = divisions = d;
+    return NDR_OK;
 }
 
-static ndr_status divide_by_units(const ndr_catalog_entry *whole, const ndr_context_desc *desc, cl_device_id *taken)
+static ndr_status get_division(const ndr_catalog_entry *whole, const division *wanted, const division **got)
 {
+    for (*got = divisions; *got; *got = (*got)->next)
+        if ((*got)->whole == wanted->whole && (*got)->length == wanted->length
+            && memcmp((*got)->how, wanted->how, wanted->length * sizeof *wanted->how) == 0)
+            return NDR_OK;
+    return add_division(whole, wanted, got);
+}
+
+static ndr_status take(const ndr_catalog_entry *whole, cl_device_partition_property *how, size_t length, size_t part,
+                       cl_device_id *taken)
+{
+    const division wanted = { .whole = whole->device, .how = how, .length = length };
+    const division *d;
+    ndr_mutex_lock(&lock);
+    const ndr_status status = get_division(whole, &wanted, &d);
+    ndr_mutex_unlock(&lock);
+    NDR_TRY(status);
+    NDR_REQUIRE_AS(NDR_DRIVER_ERROR, part < d->count,
+                   "the driver divided device \"%s\" into %u parts, so there is no part %zu", whole->caps.info.name,
+                   (unsigned)d->count, part);
+    *taken = d->parts[part];
+    return NDR_OK;
+}
+
+static ndr_status take_equal(const ndr_catalog_entry *whole, const ndr_context_desc *desc, cl_device_id *taken)
+{
+    const size_t units = whole->caps.info.compute_units / desc->part_count;
+    cl_device_partition_property how[] = { CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)units, 0 };
+    NDR_TRY(check_kind(whole, CL_DEVICE_PARTITION_EQUALLY));
+    return take(whole, how, NDR_COUNT_OF(how), desc->part, taken);
+}
+
+static ndr_status take_by_units(const ndr_catalog_entry *whole, const ndr_context_desc *desc, cl_device_id *taken)
+{
+    const size_t length = desc->part_count + 3; /* ends in 0, twice */
     NDR_TRY(check_kind(whole, CL_DEVICE_PARTITION_BY_COUNTS));
-    cl_device_partition_property *const how = calloc(desc->part_count + 3, sizeof *how); /* ends in 0, twice */
+    cl_device_partition_property *const how = calloc(length, sizeof *how);
     if (!how) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for the parts of a device");
     how[0] = CL_DEVICE_PARTITION_BY_COUNTS;
     for (size_t i = 0; i < desc->part_count; ++i) how[1 + i] = (cl_device_partition_property)desc->part_units[i];
-    const ndr_status status = divide(whole, how, desc->part, taken);
+    const ndr_status status = take(whole, how, length, desc->part, taken);
     free(how);
     return status;
 }
@@ -100,8 +163,6 @@ ndr_status ndr_part_take(const ndr_catalog_entry *whole, const ndr_context_desc 
 {
     *part = *whole;
     NDR_TRY(check_desc(&whole->caps.info, desc));
-    NDR_TRY((desc->part_units ? divide_by_units : divide_equally)(whole, desc, &part->device));
-    const ndr_status status = ndr_caps_query(part->platform, part->device, &part->caps);
-    if (status != NDR_OK) ndr_cl.clReleaseDevice(part->device);
-    return status;
+    NDR_TRY((desc->part_units ? take_by_units : take_equal)(whole, desc, &part->device));
+    return ndr_caps_query(part->platform, part->device, &part->caps);
 }

@@ -122,8 +122,7 @@ static cl_bool not_blocking(cl_command_queue q, cl_bool waits)
 
 REFUSABLE(clCreateSubDevices,
           (cl_device_id d, const cl_device_partition_property *how, cl_uint capacity, cl_device_id *made, cl_uint *count),
-          const cl_int error = NEXT(d, how, capacity, made, count);
-          return counted(error, &now.devices, (int)*count);)
+          return NEXT(d, how, capacity, made, count);) /* the process keeps the parts */
 MAKES(cl_context, contexts, clCreateContext,
       (const cl_context_properties *p, cl_uint count, const cl_device_id *devices,
        void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *), void *data, cl_int *error),
@@ -166,14 +165,12 @@ HOOK(cl_event, clCreateUserEvent, (cl_context c, cl_int *error),
      counted(*error, &now.gates, 1);
      return made;)
 
-RETAINS(clRetainDevice, cl_device_id, devices)
 RETAINS(clRetainContext, cl_context, contexts)
 RETAINS(clRetainCommandQueue, cl_command_queue, queues)
 RETAINS(clRetainMemObject, cl_mem, buffers)
 RETAINS(clRetainSampler, cl_sampler, samplers)
 RETAINS(clRetainKernel, cl_kernel, kernels)
 RETAINS(clRetainEvent, cl_event, events)
-RELEASES(clReleaseDevice, cl_device_id, devices)
 RELEASES(clReleaseContext, cl_context, contexts)
 RELEASES(clReleaseCommandQueue, cl_command_queue, queues)
 RELEASES(clReleaseMemObject, cl_mem, buffers)

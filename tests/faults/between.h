@@ -38,11 +38,10 @@ bool refuse_none(void);
 /* How many calls of each kind there were since the test last cleared them. */
 extern size_t calls[CALLS];
 
-/* The number of live objects: those created and retained, less those released (of devices: parts, and all that are
- * retained); mappings less unmappings; user
+/* The number of live objects: those created and retained, less those released; mappings less unmappings; user
  * events that have not ended. */
 typedef struct alive {
-    long devices, contexts, queues, buffers, shared, samplers, programs, kernels, events, gates, mappings, blocks;
+    long contexts, queues, buffers, shared, samplers, programs, kernels, events, gates, mappings, blocks;
 } alive;
 extern alive now;
 

@@ -19,6 +19,7 @@
 #include "driver_faults.h"
 #include "forcing.h"
 #include "device/context.h"
+#include "device/part.h"
 #include "device/shared.h"
 #include "ops/histogram/histogram.h"
 #include "ops/move/move.h"
@@ -1275,6 +1276,7 @@ static int end_scene(void **state)
     ndr_queue_destroy(w.wrapped_line);
     ndr_context_destroy(w.made);
     ndr_context_destroy(w.wrapped);
+    ndr_divisions_forget();
     memset(&w, 0, sizeof w);
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_flush(NULL), "queue is NULL"); /* a short sentence needs no block */
     return 0;
@@ -1419,14 +1421,12 @@ static void try_one(refusal r)
     }
     const alive after = alive_of(r.scene);
     if (memcmp(&after, &before, sizeof after) != 0)
-        fail_msg("%s: %s %zu refused with %d: left behind %ld devices, %ld contexts, %ld queues, %ld buffers, %ld "
-                 "shared, %ld samplers, %ld programs, %ld "
+        fail_msg("%s: %s %zu refused with %d: left behind %ld contexts, %ld queues, %ld buffers, %ld shared, %ld samplers, %ld programs, %ld "
                  "kernels, %ld events, %ld open gates, %ld mappings, %ld blocks",
-                 r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.devices - before.devices,
-                 after.contexts - before.contexts, after.queues - before.queues, after.buffers - before.buffers,
-                 after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
-                 after.kernels - before.kernels, after.events - before.events, after.gates - before.gates,
-                 after.mappings - before.mappings, after.blocks - before.blocks);
+                 r.scene->name, call_names[r.kind], r.passing, (int)r.code, after.contexts - before.contexts,
+                 after.queues - before.queues, after.buffers - before.buffers, after.shared - before.shared, after.samplers - before.samplers, after.programs - before.programs,
+                 after.kernels - before.kernels, after.events - before.events, after.gates - before.gates, after.mappings - before.mappings,
+                 after.blocks - before.blocks);
 }
 
 static void try_all_of(const scene *s, call kind, size_t count)

@@ -35,7 +35,8 @@ NDR_API cl_kernel ndr_kernel_cl(const ndr_kernel *kernel);
 
 /* ---- in: each takes a reference of its own (clRetain); you keep yours. ---- */
 
-/** A context over an OpenCL context, for one `device` of it. */
+/** A context over an OpenCL context, for one `device` of it. If that is a part of a device, keep a reference to it until
+ * the process ends: PoCL 3 uses it after the context has gone. */
 NDR_MUST_CHECK ndr_status ndr_context_from_cl(cl_context cl, cl_device_id device, ndr_context **context);
 
 /** A queue over a command queue, in order or not, of the same OpenCL context and device. */
