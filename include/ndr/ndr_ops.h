@@ -386,6 +386,9 @@ NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_d
 /** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
  * their order.
  *
+ * Segments are sorted each by itself: of equal `length`, or by offsets. A segment by offsets may be empty; what is in no
+ * segment is not stored. With offsets in another order, it is not said which elements are stored.
+ *
  * Floats: -0 and +0 are equal. All NaN are equal to each other and greater than +infinity, whatever their sign: they
  * come last in ascending order, and first in descending order. Each key keeps its bits. No device needs has_f64.
  *
@@ -407,6 +410,12 @@ typedef struct ndr_sort_desc {
     size_t count;           /**< May be 0, and then the buffers may be NULL. */
     ndr_span sorted_keys;   /**< The keys in order; may be `keys`. */
     ndr_span sorted_values; /**< The value of each of them; may be `values`. Not read if value_bytes is 0. */
+    size_t length;          /**< Keys of each segment, such as the columns of a matrix; the last one may have fewer. 0: all
+                                 keys are one segment. Only without offsets. */
+    ndr_span offsets;       /**< Of segments of any length: `segments` + 1 elements of U64, not decreasing. Segment s is the
+                                 keys from offsets[s] on to offsets[s + 1], not included. Those past `count` count as
+                                 `count`. Buffer NULL: none. */
+    size_t segments;        /**< May be 0, and then nothing is stored. */
     NDR_MAY_GROW
 } ndr_sort_desc;
 
