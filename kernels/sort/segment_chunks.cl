@@ -5,35 +5,6 @@
 
 /* ---- short segments ---- */
 
-#define FEW 32 /* keys that are sorted by insertion */
-
-/* Sort in[0..count), at most FEW keys. The output may be the input. */
-static inline void sort_few(global const KEY *in, global const WORD *values_in, global KEY *out, global WORD *values_out,
-                            ulong words, uint count, KEY flip, uint begin_bit, uint bits)
-{
-    const KEY mask = (KEY)((KEY)~(KEY)0 >> (8 * sizeof(KEY) - bits));
-    KEY key[FEW], rank[FEW];
-    uchar place[FEW];
-    for (uint i = 0; i < count; ++i) {
-        const KEY own = (KEY)((KEY)(rank_of(in[i], flip) >> begin_bit) & mask);
-        uint to = i;
-        for (; to > 0 && own < rank[to - 1]; --to) {
-            rank[to] = rank[to - 1];
-            place[to] = place[to - 1];
-        }
-        rank[to] = own;
-        place[to] = (uchar)i;
-        key[i] = in[i];
-    }
-    for (uint i = 0; i < count; ++i) out[i] = key[place[i]];
-    for (ulong w = 0; w < WORDS; ++w) {
-        WORD word[FEW];
-        for (uint i = 0; i < count; ++i) word[i] = values_in[place[i] * WORDS + w];
-        for (uint i = 0; i < count; ++i) values_out[i * WORDS + w] = word[i];
-    }
-    (void)words, (void)values_in, (void)values_out;
-}
-
 /* Launch a group of one item for each window of HALF(size) keys. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 sort_short_segments(global const KEY *in, ulong in_offset, global const WORD *values_in, ulong values_in_offset,
@@ -50,7 +21,7 @@ sort_short_segments(global const KEY *in, ulong in_offset, global const WORD *va
         global const WORD *const values_from = values_in + (values_in_offset + begin) * WORDS;
         global WORD *const values_to = values_out + (values_out_offset + begin) * WORDS;
         if (here > HALF(size)) continue;
-        if (here <= FEW) sort_few(from, values_from, to, values_to, words, (uint)here, flip, begin_bit, bits);
+        if (here <= SORT_FEW) sort_few(from, values_from, to, values_to, words, (uint)here, flip, begin_bit, bits);
         else
             sort_chunk(from, values_from, to, values_to, temp + temp_offset + begin,
                        values_temp + (values_temp_offset + begin) * WORDS, words, here, flip, begin_bit, bits, passes);

@@ -72,12 +72,6 @@ kernel void sort_add_piece_counts(ulong pieces, global ulong *counts, ulong coun
     if (id == 0) counts[counts_offset + DIGITS * pieces + d] = total;
 }
 
-/* How many keys with the digit are in the pieces before `piece`, of all segments. */
-static inline ulong sum_to(global const ulong *counts, const ulong pieces, const uint d, const ulong piece)
-{
-    return piece < pieces ? counts[d * pieces + piece] : counts[DIGITS * pieces + d];
-}
-
 /* bases[d] = the place in the segment of the first key of the piece with digit d. Returns the keys of the segment. */
 static inline __attribute__((always_inline)) ulong find_bases(const uint id, local ulong *bases, local ulong *scratch,
                                                               global const ulong *counts, const ulong pieces,

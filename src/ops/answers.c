@@ -185,6 +185,8 @@ static ndr_status ask_select(ndr_trial *t, size_t i)
 
 static const size_t sorted_sizes[] = { 1, 255, 4097, 16385, 70001 };
 
+static const size_t segment_lengths[] = { 7, 300, 20011 };
+
 static uint32_t key_of(size_t i) { return mix(i) & 0xF00FF0F0; }
 
 static int compare(const void *a, const void *b)
@@ -193,11 +195,10 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static ndr_status ask_sort(ndr_trial *t, size_t i)
+/* Segments of `length` keys, or of all. */
+static ndr_status ask_sorted(ndr_trial *t, ndr_sort_desc desc, size_t length)
 {
     array keys, values, sorted_keys, sorted_values, pairs;
-    ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = sorted_sizes[i] };
-    EXPLAIN(t, ndr_sort_explain, desc);
     NDR_TRY(make(t, desc.count, 4, &keys));
     NDR_TRY(make(t, desc.count, 4, &values));
     NDR_TRY(make(t, desc.count, 8, &pairs));
@@ -207,7 +208,8 @@ static ndr_status ask_sort(ndr_trial *t, size_t i)
         words_of(&values)[j] = (uint32_t)j;
         all[j] = (uint64_t)key_of(j) << 32 | j;
     }
-    qsort(all, desc.count, sizeof *all, compare);
+    for (size_t j = 0; j < desc.count; j += length)
+        qsort(all + j, ndr_min_size(length, desc.count - j), sizeof *all, compare);
     NDR_TRY(upload(t, &keys));
     NDR_TRY(upload(t, &values));
     NDR_TRY(make_output(t, desc.count, 4, &sorted_keys));
@@ -221,8 +223,23 @@ static ndr_status ask_sort(ndr_trial *t, size_t i)
     desc.sorted_keys = span_of(&sorted_keys);
     desc.sorted_values = span_of(&sorted_values);
     NDR_TRY(ndr_sort(t->queue, &desc, NULL));
-    NDR_TRY(check(t, &sorted_keys, "the sorted keys of u32"));
+    NDR_TRY(check(t, &sorted_keys, desc.length ? "the sorted segments of u32" : "the sorted keys of u32"));
     return check(t, &sorted_values, "the values of sorted keys");
+}
+
+static ndr_status ask_sort(ndr_trial *t, size_t i)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = sorted_sizes[i] };
+    EXPLAIN(t, ndr_sort_explain, desc);
+    return ask_sorted(t, desc, desc.count);
+}
+
+/* Segments of equal length, long and short. */
+static ndr_status ask_sort_segments(ndr_trial *t, size_t i)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = 70001, .length = segment_lengths[i] };
+    EXPLAIN(t, ndr_sort_explain, desc);
+    return ask_sorted(t, desc, desc.length);
 }
 
 /* ---- histogram: few bins, and more than local memory holds ---- */
@@ -415,7 +432,7 @@ static ndr_status ask_scatter(ndr_trial *t, size_t i)
 
 #define OPERATIONS(V)                                                                        \
     V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(select) V(sort) \
-        V(histogram) V(random)
+        V(sort_segments) V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
 
@@ -429,6 +446,7 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_scan_operation, SIZES, ask_scan },
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
+    { &ndr_sort_segments_operation, NDR_COUNT_OF(segment_lengths), ask_sort_segments },
     { &ndr_histogram_operation, SIZES + 1, ask_histogram },
     { &ndr_random_operation, SIZES, ask_random },
 };

@@ -784,6 +784,21 @@ MISTAKE(sort_no_dtype, sort_with(NDR_DTYPE_NONE, 0, 0, 100))
 MISTAKE(sort_bits_past_end, sort_with(NDR_DTYPE_U32, 0, 33, 100))
 MISTAKE(sort_no_bits, sort_with(NDR_DTYPE_U32, 8, 8, 100))
 
+static ndr_status sort_segments_with(size_t length, size_t segments, size_t sorted_offset)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32,
+                                 .keys = { x, 0 },
+                                 .count = 100,
+                                 .sorted_keys = { x, sorted_offset },
+                                 .length = length,
+                                 .offsets = { x, 0 },
+                                 .segments = segments };
+    return ndr_sort(queue, &desc, NULL);
+}
+
+MISTAKE(sort_two_segmentations, sort_segments_with(5, 4, 100))
+MISTAKE(sort_over_offsets, sort_segments_with(0, 60, 100))
+
 /* Make a mistake on a device that lacks what it needs. */
 static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
 {
@@ -1499,6 +1514,8 @@ static const row rows[] = {
     CALL("no type of the keys", "NDR_DTYPE_I8 to", sort_no_dtype),
     CALL("bits that the keys do not have", "use at most 32", sort_bits_past_end),
     CALL("no bits to sort by", "must be lower", sort_no_bits),
+    CALL("segments by offsets and by their length", "leave out the other", sort_two_segmentations),
+    CALL("keys sorted over the offsets of their segments", "move one of them", sort_over_offsets),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
     CALL("c overlaps a", "move one of them", c_overlaps_a),
@@ -2072,8 +2089,12 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
         build_rows_strictly(&ndr_scan_operation, &scan);
     }
     const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
+    ndr_sort_request segments = sort;
     build_rows_strictly(&ndr_matmul_operation, &product);
     build_rows_strictly(&ndr_sort_operation, &sort);
+    build_rows_strictly(&ndr_sort_segments_operation, &segments);
+    segments.length = 10;
+    build_rows_strictly(&ndr_sort_segments_operation, &segments);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

@@ -1029,9 +1029,27 @@ static ndr_status sort_ints(void)
         &w.event);
 }
 
+/* Each half by itself. */
+static ndr_status sort_halves(void)
+{
+    return ndr_sort(w.line,
+                    &(ndr_sort_desc){ .dtype = NDR_DTYPE_I32,
+                                      .keys = { w.x, 0 },
+                                      .count = INTS,
+                                      .sorted_keys = { w.x, 0 },
+                                      .length = INTS / 2 },
+                    &w.event);
+}
+
 static ndr_status expect_sorted(void)
 {
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < INTS / 2 ? 3 : 6);
+    return NDR_OK;
+}
+
+static ndr_status expect_sorted_halves(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i % (INTS / 2) < INTS / 4 ? 3 : 6);
     return NDR_OK;
 }
 
@@ -1232,6 +1250,10 @@ static const scene merge_sorting = {
 static const scene merging = { "merging", { create_queue, create_x, write_x, merge_ints, wait, read_x, expect_3 } };
 static const scene sorting = {
     "sorting", { create_queue, create_x, write_x, scan_threes, wait, sort_ints, wait, read_x, expect_sorted }
+};
+static const scene sorting_segments = {
+    "sorting_segments",
+    { create_queue, create_x, write_x, scan_threes, wait, sort_halves, wait, read_x, expect_sorted_halves }
 };
 
 static const scene counting = { "counting",
@@ -1587,6 +1609,7 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_scan_operation, &scanning);
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);
+    try_variants(&ndr_sort_segments_operation, &sorting_segments);
     try_variants(&ndr_merge_operation, &merging);
     try_variants(&ndr_merge_sort_operation, &merge_sorting);
     try_scene(&tuning);

@@ -129,6 +129,9 @@ static void check_everything(check_plan *check)
             for (size_t i = 0; i < COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* counts of digits need more */
                 const ndr_sort_request sort = sort_of(counts[i], dtype);
                 check_variants(&caps, &ndr_sort_operation, &sort, check);
+                ndr_sort_request segments = sort;
+                for (segments.length = 0; segments.length < 5000; segments.length += 4999)
+                    check_variants(&caps, &ndr_sort_segments_operation, &segments, check);
             }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];

@@ -16,7 +16,7 @@ static shares shares_for(const ndr_sort_request *r, size_t size)
 {
     shares s = { .size = size, .half = ndr_max_size(size / 2, 1) };
     const size_t rest = r->length ? r->count % r->length : 0;
-    s.windows = ndr_ceil_div(r->count, s.half);
+    s.windows = ndr_max_size(ndr_ceil_div(r->count, s.half), 1);
     s.pieces = r->count / s.half;
     s.has_short = r->length <= s.half || (rest > 0 && rest <= s.half);
     s.has_long = r->count > s.half && (!r->length || r->length > s.half);
@@ -83,8 +83,13 @@ static NDR_OP_VARIANT(sort, segment_chunks, "sort_short_segments", 0, .others = 
 
 /* ---- tiles ---- */
 
-/* Places and owners. */
-static ndr_sort_tile tile_for(const ndr_op_case *of) { return ndr_sort_tile_for(of->caps, of->request, 2); }
+/* With places and owners. Few keys take a small group. */
+static ndr_sort_tile tile_for(const ndr_op_case *of)
+{
+    enum { PREFERRED_GROUP = 256, SMALL_GROUP = 64, FEW = 480 };
+    const ndr_sort_request *r = of->request;
+    return ndr_sort_tile_for(of->caps, r, r->count > FEW ? PREFERRED_GROUP : SMALL_GROUP, 2);
+}
 
 static shares tiles_for(const ndr_op_case *of)
 {

@@ -26,17 +26,23 @@ const ndr_operation ndr_sort_operation = { "sort", variants, NDR_COUNT_OF(varian
 
 /* ---- values ---- */
 
-/* Values are moved by words: as wide as divide them, 16 bytes at most. */
-static size_t word_bytes(const ndr_sort_request *request)
+/* As wide as divide a value, 16 bytes at most. */
+size_t ndr_sort_word_bytes(size_t value_bytes)
 {
     size_t bytes = 16;
-    while (request->value_bytes % bytes) bytes /= 2;
+    while (value_bytes % bytes) bytes /= 2;
     return bytes;
+}
+
+const char *ndr_sort_word_name(size_t value_bytes)
+{
+    static const char *const names[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4" };
+    return names[value_bytes ? ndr_sort_word_bytes(value_bytes) : 1];
 }
 
 ndr_arg ndr_sort_words_arg(const ndr_sort_request *request)
 {
-    return ndr_arg_of((uint64_t)(request->value_bytes / word_bytes(request)));
+    return ndr_arg_of((uint64_t)(request->value_bytes / ndr_sort_word_bytes(request->value_bytes)));
 }
 
 /* ---- shared by the implementations ---- */
@@ -54,11 +60,10 @@ ndr_arg ndr_sort_flip_arg(const ndr_sort_request *request)
 void ndr_sort_print_options(const ndr_sort_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
     static const char *const keys[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong" };
-    static const char *const words[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4" };
     const ndr_dtype_info *type = ndr_dtype_describe(request->dtype);
-    const size_t word = word_bytes(request), value = request->value_bytes;
+    const size_t value = request->value_bytes, word = ndr_sort_word_bytes(value);
     snprintf(options, NDR_OPTIONS_SIZE, "-DKEY=%s -DIS_FLOAT=%d -DWORD=%s -DWORDS=%s %s", keys[type->size_bytes],
-             type->is_float, words[value ? word : 1], value == 0 ? "0" : value == word ? "1" : "words", more);
+             type->is_float, ndr_sort_word_name(value), value == 0 ? "0" : value == word ? "1" : "words", more);
 }
 
 unsigned ndr_sort_passes(const ndr_sort_request *request)

@@ -38,6 +38,10 @@ unsigned ndr_sort_passes(const ndr_sort_request *request);
 /* Pure: the bytes of a workspace for elements after so many counts. */
 size_t ndr_sort_workspace_bytes(const ndr_sort_request *request, size_t counts);
 
+/* Pure: the words by which a value is moved: their bytes, and their type. */
+size_t ndr_sort_word_bytes(size_t value_bytes);
+const char *ndr_sort_word_name(size_t value_bytes);
+
 /* Pure: the build options of all kernels of kernels/sort/, and `more`. */
 void ndr_sort_print_options(const ndr_sort_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
 
@@ -68,11 +72,14 @@ ndr_status ndr_sort_run_passes(ndr_op_job *job, size_t counts,
 /* Pure: the elements of a chunk on CPUs. */
 size_t ndr_sort_chunk_for(const ndr_caps *caps, size_t count);
 
-/* Pure: groups that sort a tile in local memory. It holds so many ushorts for each key, of which one is its place. */
+/* Pure: groups of at most `group` items that sort a tile in local memory. It holds so many ushorts for each key, of which one
+ * is its place. */
 typedef struct ndr_sort_tile {
     size_t group, per_item, local_bytes;
 } ndr_sort_tile;
-ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t ushorts);
+ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t group,
+                                size_t ushorts);
+size_t ndr_sort_tile_bytes(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts);
 
 /* The counts begin behind the head of the workspace. */
 enum { NDR_SORT_COUNTS_OFFSET = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) };

@@ -9,7 +9,7 @@ typedef struct sizes {
 
 /* Of a group: keys with `ushorts` for each, counts of a step, and what a pass needs besides. Counts are ushorts, too, of
  * which rusticl gives each 4 bytes. */
-static size_t bytes_for(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts)
+size_t ndr_sort_tile_bytes(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts)
 {
     enum { MOST_OF_USHORT = 4 };
     return group * per_item * (ndr_dtype_size(request->dtype) + ushorts * MOST_OF_USHORT)
@@ -19,7 +19,7 @@ static size_t bytes_for(const ndr_sort_request *request, size_t group, size_t pe
 /* With their places. */
 static size_t local_bytes(const ndr_sort_request *request, size_t group, size_t per_item)
 {
-    return bytes_for(request, group, per_item, 1);
+    return ndr_sort_tile_bytes(request, group, per_item, 1);
 }
 
 /* More local memory would leave fewer groups on a compute unit. */
@@ -30,21 +30,22 @@ static size_t usable_bytes(const ndr_caps *caps)
 }
 
 /* Groups as the device takes them; as many keys for each item as local memory holds. */
-ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t ushorts)
+ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t group, size_t ushorts)
 {
-    enum { PREFERRED_GROUP = 256, MAX_PER_ITEM = 15 };
+    enum { MAX_PER_ITEM = 15 };
     const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
     const size_t most = usable_bytes(caps);
-    ndr_sort_tile t = { .group = PREFERRED_GROUP, .per_item = MAX_PER_ITEM };
-    while (t.group > limit || (t.group > 1 && bytes_for(request, t.group, 1, ushorts) > most)) t.group /= 2;
-    while (t.per_item > 1 && bytes_for(request, t.group, t.per_item, ushorts) > most) t.per_item -= 2;
-    t.local_bytes = bytes_for(request, t.group, t.per_item, ushorts);
+    ndr_sort_tile t = { .group = group, .per_item = MAX_PER_ITEM };
+    while (t.group > limit || (t.group > 1 && ndr_sort_tile_bytes(request, t.group, 1, ushorts) > most)) t.group /= 2;
+    while (t.per_item > 1 && ndr_sort_tile_bytes(request, t.group, t.per_item, ushorts) > most) t.per_item -= 2;
+    t.local_bytes = ndr_sort_tile_bytes(request, t.group, t.per_item, ushorts);
     return t;
 }
 
 static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
 {
-    const ndr_sort_tile t = ndr_sort_tile_for(caps, request, 1);
+    enum { PREFERRED_GROUP = 256 };
+    const ndr_sort_tile t = ndr_sort_tile_for(caps, request, PREFERRED_GROUP, 1);
     return (sizes){ t.group, t.per_item, ndr_max_size(ndr_ceil_div(request->count, t.group * t.per_item), 1) };
 }
 

@@ -119,9 +119,12 @@ static void print_sorts(const ndr_caps *caps)
     static const size_t value_bytes[] = { 0, 1, 8, 16, 12 };
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
         for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
-            for (size_t count = 1000; count <= 1000000; count *= 1000)
-                print_variants(caps, &ndr_sort_operation,
-                               &(ndr_sort_request){ .dtype = dtype, .bits = 8, .count = count, .value_bytes = value_bytes[i] });
+            for (size_t count = 1000; count <= 1000000; count *= 1000) {
+                ndr_sort_request sort = { .dtype = dtype, .bits = 8, .count = count, .value_bytes = value_bytes[i] };
+                print_variants(caps, &ndr_sort_operation, &sort);
+                sort.length = i % 2 ? 10 : 0;
+                print_variants(caps, &ndr_sort_segments_operation, &sort);
+            }
 }
 
 /* Sizes with and without whole vectors, for the largest tiles. */
