@@ -12,12 +12,14 @@
 #include "top_k/store.clh"
 
 #define BLOCK 64 /* keys that are compared together */
+#define PART 16  /* of a block, that are then compared together */
 
-/* Whether any of in[0..BLOCK) comes before the limit. */
-static inline bool has_smaller(global const KEY *in, const KEY flip, const KEY limit)
+/* Whether any of in[0..count) comes before the limit; `count` is a constant. */
+static inline __attribute__((always_inline)) bool has_smaller(global const KEY *in, const uint count, const KEY flip,
+                                                              const KEY limit)
 {
     KEY any = 0;
-    for (uint i = 0; i < BLOCK; ++i) any |= rank_of(in[i], flip) < limit;
+    for (uint i = 0; i < count; ++i) any |= rank_of(in[i], flip) < limit;
     return any != 0;
 }
 
@@ -42,6 +44,21 @@ static inline void keep_first(gathered *g, const ulong k, const KEY flip, const 
     if (g->is_full) g->limit = rank_of(g->keys[k - 1], flip);
 }
 
+/* Insert an element into at most k that are sorted; the last one is lost if there is no room. */
+static inline void insert(gathered *g, const ulong k, const KEY key, const KEY rank, const ulong index, const KEY flip)
+{
+    ulong to = min(g->count, k - 1);
+    for (; to > 0 && rank < rank_of(g->keys[to - 1], flip); --to) {
+        g->keys[to] = g->keys[to - 1];
+        g->indexes[to] = g->indexes[to - 1];
+    }
+    g->keys[to] = key;
+    g->indexes[to] = index;
+    g->count = min(g->count + 1, k);
+    g->is_full = g->count == k;
+    if (g->is_full) g->limit = rank_of(g->keys[k - 1], flip);
+}
+
 /* Select among in[0..count), whose first one has the index `first`, or which have `indexes`. */
 static inline void gather_first(gathered *g, const ulong capacity, global const KEY *in, global const ulong *indexes,
                                 const ulong first, const ulong count, const ulong k, const KEY flip, const uint bits,
@@ -50,16 +67,22 @@ static inline void gather_first(gathered *g, const ulong capacity, global const 
     g->count = 0;
     g->is_full = false;
     for (ulong i = 0; i < count;) {
-        while (g->is_full && i + BLOCK <= count && !has_smaller(in + i, flip, g->limit)) i += BLOCK;
-        for (const ulong end = min(count, i + BLOCK); i < end; ++i) {
-            const KEY key = in[i];
-            if (g->is_full && rank_of(key, flip) >= g->limit) continue;
-            g->keys[g->count] = key;
-            g->indexes[g->count++] = indexes ? indexes[i] : first + i;
+        while (g->is_full && i + BLOCK <= count && !has_smaller(in + i, BLOCK, flip, g->limit)) i += BLOCK;
+        while (g->is_full && i + PART <= count && !has_smaller(in + i, PART, flip, g->limit)) i += PART;
+        for (const ulong end = min(count, i + PART); i < end; ++i) {
+            const KEY key = in[i], rank = rank_of(key, flip);
+            const ulong index = indexes ? indexes[i] : first + i;
+            if (g->is_full && rank >= g->limit) continue;
+            if (k <= SORT_FEW) {
+                insert(g, k, key, rank, index, flip);
+            } else {
+                g->keys[g->count] = key;
+                g->indexes[g->count++] = index;
+            }
         }
-        if (g->count + BLOCK > capacity) keep_first(g, k, flip, bits, passes);
+        if (k > SORT_FEW && g->count + PART > capacity) keep_first(g, k, flip, bits, passes);
     }
-    keep_first(g, k, flip, bits, passes);
+    if (k > SORT_FEW) keep_first(g, k, flip, bits, passes);
 }
 
 /* Launch groups of one item over `rows` rows of `length` elements in `parts` parts of `size`. `keys` are of all rows;

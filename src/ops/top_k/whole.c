@@ -17,18 +17,19 @@ typedef struct shares {
     size_t parts, size, groups, capacity, candidates; /* capacity: elements that a group gathers; candidates: of a row */
 } shares;
 
-/* A part is long enough to amortise its candidates. */
+/* The first of a part's elements are all gathered, so a part is long: a few for each core if they can be, else one. */
 size_t ndr_top_k_parts(const ndr_caps *caps, const ndr_top_k_request *r)
 {
-    enum { MIN_PART = 1 << 14, PER_UNIT = 4 };
-    const size_t wanted = (size_t)caps->info.compute_units * PER_UNIT;
-    return ndr_clamp_size(ndr_ceil_div(wanted, ndr_max_size(r->rows, 1)), 1,
-                          ndr_max_size(r->length / ndr_max_size(MIN_PART, r->k), 1));
+    enum { MIN_PART = 1 << 14, LONG = 1 << 12, SHORT = 1 << 4, PER_UNIT = 4 };
+    const size_t units = ndr_max_size(caps->info.compute_units, 1), rows = ndr_max_size(r->rows, 1);
+    const size_t few = ndr_min_size(ndr_ceil_div(units * PER_UNIT, rows), r->length / ndr_max_size(MIN_PART, r->k * LONG));
+    const size_t one = ndr_min_size(ndr_ceil_div(units, rows), r->length / ndr_max_size(MIN_PART, r->k * SHORT));
+    return ndr_max_size(ndr_max_size(few, one), 1);
 }
 
 static shares shares_for(const ndr_caps *caps, const ndr_top_k_request *r)
 {
-    enum { PER_UNIT = 4, BLOCK = 64, MIN_GATHERED = 256 };
+    enum { PER_UNIT = 4, BLOCK = 16, MIN_GATHERED = 256 };
     shares s = { .size = ndr_ceil_div(r->length, ndr_top_k_parts(caps, r)) };
     s.parts = ndr_ceil_div(r->length, s.size);
     s.candidates = (s.parts - 1) * r->k + ndr_min_size(r->k, r->length - (s.parts - 1) * s.size);
@@ -178,7 +179,7 @@ const ndr_operation ndr_top_k_operation = { "top_k", variants, NDR_COUNT_OF(vari
 /* The second launch on CPUs reads the candidates by one core for each row. */
 bool ndr_top_k_is_whole(const ndr_caps *caps, const ndr_top_k_request *r)
 {
-    enum { PER_CANDIDATE = 8 };
+    enum { PER_CANDIDATE = 64 };
     const size_t parts = ndr_top_k_parts(caps, r);
     if (!ndr_has_vectors(caps)) return r->length <= TILE;
     return r->rows >= caps->info.compute_units || r->length <= TILE || r->k * parts <= r->length / PER_CANDIDATE;
