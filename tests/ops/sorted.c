@@ -1,5 +1,6 @@
 /* sorted.c - the order of keys, as sorted.h describes it. */
 #include "sorted.h"
+#include "support.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,16 +10,6 @@ static int compare_numbers(double a, double b)
 {
     if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
     return (a > b) - (a < b);
-}
-
-/* By value, of bits that a little-endian host has loaded. */
-static double half_value(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double magnitude = exponent == 31 ? fraction ? NAN : INFINITY
-                             : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                            : ldexp(fraction, -24);
-    return bits >> 15 ? -magnitude : magnitude;
 }
 
 #define COMPARE_AS(type)                                  \
@@ -39,10 +30,12 @@ static int compare_keys(ndr_dtype dtype, const void *a, const void *b)
     case NDR_DTYPE_U32: COMPARE_AS(uint32_t)
     case NDR_DTYPE_I64: COMPARE_AS(int64_t)
     case NDR_DTYPE_U64: COMPARE_AS(uint64_t)
-    case NDR_DTYPE_F16: {
-        uint16_t x, y;
-        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
-        return compare_numbers(half_value(x), half_value(y));
+    case NDR_DTYPE_F16:
+    case NDR_DTYPE_BF16: {
+        float x, y;
+        assert_int_equal(ndr_widen_floats(dtype, 1, a, &x), NDR_OK);
+        assert_int_equal(ndr_widen_floats(dtype, 1, b, &y), NDR_OK);
+        return compare_numbers((double)x, (double)y);
     }
     case NDR_DTYPE_F32: {
         float x, y;

@@ -282,7 +282,7 @@ static void test_sort_segments__of_generated_requests_agree_with_a_merge_sort(vo
 {
     (void)state;
     const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_U32,
-                                 NDR_DTYPE_I64, NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+                                 NDR_DTYPE_I64, NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     const size_t value_bytes[] = { 0, 1, 4, 6, 8, 16, 24 };
     uint64_t random = seed;
     for (unsigned turn = 0; turn < (quick() ? 3 : forced_variant ? 20 : 40); ++turn) {

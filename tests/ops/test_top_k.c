@@ -14,7 +14,7 @@
 
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
                                     NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_U64,
-                                    NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+                                    NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
 
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
@@ -151,7 +151,7 @@ static void check_pattern(const search *s, key_pattern pattern)
 /* One of each width, whose text is that of the others, where tests are slow. */
 static bool is_tested(ndr_dtype dtype)
 {
-    const bool is_one = dtype == NDR_DTYPE_U8 || dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_F32
+    const bool is_one = dtype == NDR_DTYPE_U8 || dtype == NDR_DTYPE_BF16 || dtype == NDR_DTYPE_F32
                         || dtype == NDR_DTYPE_U64;
     return is_one || (!forced_variant && !quick());
 }
