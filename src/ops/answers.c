@@ -242,6 +242,42 @@ static ndr_status ask_sort_segments(ndr_trial *t, size_t i)
     return ask_sorted(t, desc, desc.length);
 }
 
+/* ---- top k: the largest keys of a row, and where each was ---- */
+
+static const struct {
+    size_t length, k;
+} searches[] = { { 1, 1 }, { 255, 20 }, { 1024, 1000 }, { 70001, 10 }, { 70001, 300 }, { 20011, 9000 } };
+
+/* Of two operations: which of them takes a request depends on the device. */
+static ndr_status ask_top_k(ndr_trial *t, size_t i)
+{
+    array keys, top_keys, top_indexes, pairs;
+    ndr_top_k_desc desc = { .dtype = NDR_DTYPE_U32, .is_largest = true, .count = searches[i].length, .k = searches[i].k };
+    EXPLAIN(t, ndr_top_k_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &keys));
+    NDR_TRY(make(t, desc.count, 8, &pairs));
+    uint64_t *const all = (uint64_t *)(void *)pairs.all;
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&keys)[j] = key_of(j);
+        all[j] = (uint64_t)~key_of(j) << 32 | j;
+    }
+    qsort(all, desc.count, sizeof *all, compare);
+    NDR_TRY(upload(t, &keys));
+    NDR_TRY(make_output(t, desc.k, 4, &top_keys));
+    NDR_TRY(make_output(t, desc.k, 8, &top_indexes));
+    for (size_t j = 0; j < desc.k; ++j) {
+        const uint64_t index = (uint32_t)all[j];
+        words_of(&top_keys)[j] = ~(uint32_t)(all[j] >> 32);
+        memcpy(top_indexes.all + (BEFORE + j) * sizeof index, &index, sizeof index);
+    }
+    desc.keys = span_of(&keys);
+    desc.top_keys = span_of(&top_keys);
+    desc.top_indexes = span_of(&top_indexes);
+    NDR_TRY(ndr_top_k(t->queue, &desc, NULL));
+    NDR_TRY(check(t, &top_keys, "the largest keys of u32"));
+    return check(t, &top_indexes, "the indexes of the largest keys");
+}
+
 /* ---- histogram: few bins, and more than local memory holds ---- */
 
 static uint32_t bin_of(size_t i, bool is_large)
@@ -432,7 +468,7 @@ static ndr_status ask_scatter(ndr_trial *t, size_t i)
 
 #define OPERATIONS(V)                                                                        \
     V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(select) V(sort) \
-        V(sort_segments) V(histogram) V(random)
+        V(sort_segments) V(top_k) V(top_k_select) V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
 
@@ -447,6 +483,8 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
     { &ndr_sort_segments_operation, NDR_COUNT_OF(segment_lengths), ask_sort_segments },
+    { &ndr_top_k_operation, NDR_COUNT_OF(searches), ask_top_k },
+    { &ndr_top_k_select_operation, NDR_COUNT_OF(searches), ask_top_k },
     { &ndr_histogram_operation, SIZES + 1, ask_histogram },
     { &ndr_random_operation, SIZES, ask_random },
 };

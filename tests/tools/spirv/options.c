@@ -11,6 +11,7 @@
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
+#include "ops/top_k/top_k.h"
 
 #include <stdio.h>
 
@@ -127,6 +128,21 @@ static void print_sorts(const ndr_caps *caps)
             }
 }
 
+/* Keys of each width and kind, short and long rows, values of one word and of several. */
+static void print_searches(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
+        for (size_t length = 100; length <= 1000000; length *= 10000) {
+            const ndr_top_k_request top = {
+                .order = { .dtype = dtype, .bits = 8 * (unsigned)ndr_dtype_size(dtype), .value_bytes = sizeof(uint64_t) },
+                .rows = 3, .length = length, .k = 10, .value_bytes = length > 100 ? 12 : 2
+            };
+            print_variants(caps, &ndr_top_k_operation, &top);
+            print_variants(caps, &ndr_top_k_select_operation, &top);
+            print_variants(caps, &ndr_top_k_values_operation, &top);
+        }
+}
+
 /* Sizes with and without whole vectors, for the largest tiles. */
 static void print_squares(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
@@ -235,6 +251,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
                                                   .count = 1000000,
                                                   .element_bytes = bytes });
     print_sorts(&caps);
+    print_searches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
