@@ -285,7 +285,7 @@ static void test_sort_segments__of_generated_requests_agree_with_a_merge_sort(vo
                                  NDR_DTYPE_I64, NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     const size_t value_bytes[] = { 0, 1, 4, 6, 8, 16, 24 };
     uint64_t random = seed;
-    for (unsigned turn = 0; turn < (quick() ? 3 : forced_variant ? 20 : 40); ++turn) {
+    for (unsigned turn = 0; turn < (quick() ? 3 : forced_variant ? 12 : 24); ++turn) {
         const ndr_dtype dtype = dtypes[random_below(&random, COUNT_OF(dtypes))];
         const size_t count = random_below(&random, (size_t)1 << random_below(&random, quick() ? 9 : 17));
         const unsigned width = 8 * (unsigned)ndr_dtype_size(dtype);

@@ -30,10 +30,12 @@ size_t ndr_top_k_parts(const ndr_caps *caps, const ndr_top_k_request *r)
 static shares shares_for(const ndr_caps *caps, const ndr_top_k_request *r)
 {
     enum { PER_UNIT = 4, BLOCK = 16, MIN_GATHERED = 256 };
-    shares s = { .size = ndr_ceil_div(r->length, ndr_top_k_parts(caps, r)) };
-    s.parts = ndr_ceil_div(r->length, s.size);
-    s.candidates = (s.parts - 1) * r->k + ndr_min_size(r->k, r->length - (s.parts - 1) * s.size);
-    s.groups = ndr_clamp_size((size_t)caps->info.compute_units * PER_UNIT, 1, r->rows * s.parts);
+    const size_t length = ndr_max_size(r->length, 1);
+    shares s = { .size = ndr_ceil_div(length, ndr_top_k_parts(caps, r)) };
+    s.parts = ndr_ceil_div(length, s.size);
+    s.candidates = (s.parts - 1) * r->k + ndr_min_size(r->k, length - (s.parts - 1) * s.size);
+    s.groups = ndr_clamp_size((size_t)caps->info.compute_units * PER_UNIT, 1,
+                              ndr_max_size(r->rows, 1) * s.parts);
     s.capacity = ndr_min_size(ndr_max_size(2 * r->k, MIN_GATHERED), ndr_max_size(s.size, s.candidates)) + BLOCK;
     return s;
 }
