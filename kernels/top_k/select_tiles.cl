@@ -76,7 +76,6 @@ kernel void top_k_select_tiles(SELECT_PARAMETERS, uint turn, global KEY *top_key
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const uint id = ndr_local_id(it, 0);
     const ulong group = ndr_group_id(it, 0), groups = ndr_group_range(it, 0);
-    const digit d = digit_at(flip, shift, bits);
     global const ulong *const sums = work + counts;
     volatile local ulong *const told = found; /* the fault read_again */
     selection s;

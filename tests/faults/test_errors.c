@@ -20,7 +20,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 
 #include "ndr/ndr_cl.h"
 #include "program/explain.h"

@@ -29,7 +29,7 @@
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 #include "ops/matmul/matmul.h"
 #include "ops/merge/merge.h"
 #include "ops/reduce/reduce.h"

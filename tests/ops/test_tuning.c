@@ -6,7 +6,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

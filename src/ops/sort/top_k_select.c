@@ -1,6 +1,6 @@
-/* select.c - selections of the k first elements of each row, by rounds of digits: kernels/top_k/select.clh; and the values
+/* top_k_select.c - selections of the k first elements of each row, by rounds of digits: kernels/top_k/select.clh; and the values
  * of what was selected. */
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 
 #include <stdio.h>
 

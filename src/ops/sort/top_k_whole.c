@@ -1,6 +1,6 @@
-/* whole.c - the k first keys of each row in one or two launches: on CPUs, if each core reads a part of the input once, and
+/* top_k_whole.c - the k first keys of each row in one or two launches: on CPUs, if each core reads a part of the input once, and
  * on GPUs, if rows fit into local memory. */
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 
 #include <stdio.h>
 

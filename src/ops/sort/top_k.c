@@ -1,7 +1,7 @@
 /* top_k.c - ndr_top_k(): its checks, and the operations of which it consists. */
 #include "device/context.h"
 #include "device/queue.h"
-#include "ops/top_k/top_k.h"
+#include "ops/sort/top_k.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* top_k.h - shared by the implementations of ndr_top_k(). */
-#ifndef NDR_OPS_TOP_K_H
-#define NDR_OPS_TOP_K_H
+#ifndef NDR_OPS_SORT_TOP_K_H
+#define NDR_OPS_SORT_TOP_K_H
 
 #include "ops/sort/sort.h"
 
