@@ -94,6 +94,19 @@ const ndr_operation ndr_map_operation = { "map", variants, NDR_COUNT_OF(variants
 
 /* ---- the call ---- */
 
+/* An output without a value would get any. A macro of the declarations may put its name together. */
+static ndr_status check_assigned(const ndr_map_desc *desc)
+{
+    const char *const declared = desc->declarations ? desc->declarations : "";
+    for (size_t o = 0; o < desc->output_count && !strstr(declared, "##"); ++o) {
+        const char *const name = desc->outputs[o].name;
+        NDR_REQUIRE(ndr_word_find(desc->statement, name) || ndr_word_find(declared, name),
+                    "ndr_map: statement does not name output \"%s\", which then has no value; assign it, as in \"%s = 0\"",
+                    name, name);
+    }
+    return NDR_OK;
+}
+
 static ndr_status make_request(const ndr_context *context, const ndr_map_desc *desc, ndr_map_request *request)
 {
     NDR_REQUIRE(desc, "ndr_map: desc is NULL; pass the address of a descriptor whose members are set");
@@ -110,7 +123,8 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_desc *d
                                              .input_count = desc->input_count,
                                              .output_count = desc->output_count } };
     if (desc->outputs) request->names.shape = desc->outputs[0].array.shape;
-    return ndr_names_check(&request->names, &context->caps.info);
+    NDR_TRY(ndr_names_check(&request->names, &context->caps.info));
+    return check_assigned(desc);
 }
 
 ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event)
