@@ -193,7 +193,7 @@ static const struct {
     { { "subscripted value", "expression:" },
       "in an expression the name of an array is its element at the index: write x in place of x[i]" },
     { { "const-qualified", "expression:" },
-      "scalars, inputs and indexes may only be read: pass the array as an output, under a name of its own" },
+      "scalars, inputs and indexes may only be read: pass the array as an output, too, which may have the same name" },
     { { "undeclared identifier", "less:" },
       "less compares a and b: write a < b, or call a function that declarations defines, as in before(a, b)" },
     { { "pointer to a pointer" },

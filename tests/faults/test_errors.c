@@ -1641,7 +1641,7 @@ static const row rows[] = {
     CALL("factors that are not set", "write .scaling = ndr_scaling_of(2, 0)", forgotten_scaling),
     CALL("an expression of a name that is not there", "pass a scalar or an array of that name", map_unknown_name),
     CALL("an index in an expression", "write x in place of x[i]", map_index),
-    CALL("an assignment to an input", "pass the array as an output", map_into_input),
+    CALL("an assignment to an input", "pass the array as an output, too", map_into_input),
     CALL("an output without a value", "assign it", map_no_assignment),
     CALL("no statement", "set it to OpenCL C such as", map_no_statement),
     CALL("no output of a map", "set outputs", map_no_output),

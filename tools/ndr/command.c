@@ -228,8 +228,9 @@ static struct {
 static void draw_waiting(void)
 {
     const double passed = now_s() - waiting.start;
-    if (waiting.seconds > 0) draw(passed / waiting.seconds, "%.0f/%.0f s %s", passed, waiting.seconds, waiting.what);
-    else draw(0, "%.0f s %s", passed, waiting.what);
+    if (passed < waiting.seconds)
+        draw(passed / waiting.seconds, "%.0f/%.0f s %s", passed, waiting.seconds, waiting.what);
+    else draw(waiting.seconds > 0, "%.0f s %s", passed, waiting.what);
 }
 
 static void *wait_in_thread(void *unused)

@@ -94,14 +94,14 @@ const ndr_operation ndr_map_operation = { "map", variants, NDR_COUNT_OF(variants
 
 /* ---- the call ---- */
 
-/* An output without a value would get any. A macro of the declarations may put its name together. */
+/* An output that is forgotten would be 0. A macro of the declarations may put its name together. */
 static ndr_status check_assigned(const ndr_map_desc *desc)
 {
     const char *const declared = desc->declarations ? desc->declarations : "";
     for (size_t o = 0; o < desc->output_count && !strstr(declared, "##"); ++o) {
         const char *const name = desc->outputs[o].name;
         NDR_REQUIRE(ndr_word_find(desc->statement, name) || ndr_word_find(declared, name),
-                    "ndr_map: statement does not name output \"%s\", which then has no value; assign it, as in \"%s = 0\"",
+                    "ndr_map: statement does not name output \"%s\", which would be 0; assign it, as in \"%s = 0\"",
                     name, name);
     }
     return NDR_OK;
