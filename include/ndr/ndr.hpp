@@ -20,6 +20,7 @@
 #define NDR_NDR_HPP
 
 #include "ndr/ndr.h"
+#include "ndr/ndr_group.h"
 #include "ndr/ndr_image.h"
 #include "ndr/ndr_ops.h"
 #include "ndr/ndr_shared.h"
@@ -1232,6 +1233,18 @@ template <class Self> class commands
         return copy(from, 0, to, 0, from.size(), done);
     }
 
+    /** Copy `count` elements to a buffer of another queue, which may be of another context. Without `done`, returns when
+     * they have arrived. */
+    template <class T, class Queue>
+    result<void> transfer(const buffer<T> &from, size_t from_first, const Queue &to_queue, const buffer<T> &to,
+                          size_t to_first, size_t count, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) {
+            return ndr_buffer_transfer(q, from.get(), bytes_of<T>(from_first), to_queue.get(), to.get(),
+                                       bytes_of<T>(to_first), bytes_of<T>(count), e);
+        });
+    }
+
     template <class T>
     result<void> copy_rect(const buffer<T> &from, const buffer<T> &to, const ndr_rect_desc &desc,
                            event *done = nullptr) const
@@ -1585,6 +1598,29 @@ class queue : public detail::handle<ndr_queue, ndr_queue_destroy>, public comman
 
     ndr_queue *raw() const noexcept { return get(); }    /**< For commands. */
     ndr_queue *passed() const noexcept { return get(); } /**< For commands. */
+};
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+/** Several devices, or parts of one, that work on arrays of the host: ndr_group.h. */
+class group : public detail::handle<ndr_group, ndr_group_destroy>
+{
+  public:
+    using handle::handle;
+
+    static result<group> create(const ndr_group_desc &desc = {})
+    {
+        ndr_group *raw = nullptr;
+        const ndr_status status = ndr_group_create(&desc, &raw);
+        return detail::made(status, group(raw));
+    }
+
+    /** The number of ranks. */
+    size_t size() const noexcept { return ndr_group_size(get()); }
+    result<void> matmul(const ndr_group_matmul_desc &desc) const { return detail::done(ndr_group_matmul(get(), &desc)); }
+    result<void> reduce(const ndr_group_reduce_desc &desc) const { return detail::done(ndr_group_reduce(get(), &desc)); }
+    result<void> map(const ndr_group_map_desc &desc) const { return detail::done(ndr_group_map(get(), &desc)); }
+    result<void> scan(const ndr_group_scan_desc &desc) const { return detail::done(ndr_group_scan(get(), &desc)); }
 };
 
 /* ---- tuning, building ahead ---------------------------------------------------------------------- */

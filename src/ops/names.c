@@ -41,17 +41,18 @@ uint64_t ndr_names_bytes(const ndr_names *n)
 
 static ndr_status check_name(const ndr_names *n, const char *name, const char *what, size_t index)
 {
-    static const char *const taken[] = { "i", "i0", "i1", "i2" };
+    static const char *const indexes[] = { "i", "i0", "i1", "i2", NULL };
+    const char *const *taken = n->taken ? n->taken : indexes;
     NDR_REQUIRE(name && *name, "%s: %s[%zu] has no name; set the name that the expression uses", n->call, what, index);
     bool is_name = !isdigit((unsigned char)*name);
     for (const char *c = name; *c; ++c) is_name &= ndr_word_has(*c);
     NDR_REQUIRE(is_name && strncmp(name, "ndr_", 4) != 0,
                 "%s: %s[%zu] is called \"%s\"; use letters, digits and _, not with a digit or ndr_ first", n->call,
                 what, index, name);
-    for (size_t i = 0; i < NDR_COUNT_OF(taken); ++i)
-        NDR_REQUIRE(strcmp(name, taken[i]) != 0,
-                    "%s: %s[%zu] is called \"%s\", which is the index in expressions; choose another name", n->call,
-                    what, index, name);
+    for (; *taken; ++taken)
+        NDR_REQUIRE(strcmp(name, *taken) != 0,
+                    "%s: %s[%zu] is called \"%s\", which is %s in expressions; choose another name", n->call, what,
+                    index, name, n->taken ? "a result or its place" : "the index");
     return NDR_OK;
 }
 
@@ -120,7 +121,7 @@ static ndr_status check_pair(const ndr_names *n, const ndr_map_array *output)
     return NDR_OK;
 }
 
-ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
+ndr_status ndr_names_check_list(const ndr_names *n)
 {
     const size_t all = n->scalar_count + count_arrays(n);
     NDR_REQUIRE((n->scalars || !n->scalar_count) && (n->inputs || !n->input_count) && (n->outputs || !n->output_count),
@@ -130,6 +131,12 @@ ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
                                                : "outputs");
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, all <= NDR_MAX_NAMES,
                    "%s: %zu scalars, inputs and outputs are given; use at most %d", n->call, all, NDR_MAX_NAMES);
+    return NDR_OK;
+}
+
+ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
+{
+    NDR_TRY(ndr_names_check_list(n));
     NDR_TRY(check_names(n));
     for (size_t i = 0; i < n->scalar_count; ++i) NDR_TRY(check_scalar(n, &n->scalars[i], device));
     n->is_flat = true;

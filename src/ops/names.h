@@ -18,10 +18,13 @@ typedef struct ndr_names {
     bool is_flat;        /* all arrays are packed: their elements are numbered alike */
     const char *index;   /* of ndr_map_reduce(): the start of the indexes' names, "ndr_j"; NULL: "i" */
     const char *element; /* and the type of outputs without a dtype */
+    const char *const *taken; /* names that the expression has besides, NULL last; NULL: i, i0, i1 and i2 */
     unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */
 } ndr_names;
 
-/* Refuse what is wrong with names, types and shapes, and set `is_flat`. Buffers are not read. */
+/* Refuse lists that are NULL or too long; what is wrong with names, types and shapes, and set `is_flat`. Buffers are not
+ * read. */
+ndr_status ndr_names_check_list(const ndr_names *names);
 ndr_status ndr_names_check(ndr_names *names, const ndr_device_info *device);
 
 /* Refuse what is wrong with the buffers. */

@@ -593,6 +593,30 @@ class Operations(Case):
         self.refused("BAD_ARGUMENT", "no member 'descending'", self.queue.sort, keys=x, descending=True)
         self.refused("OUT_OF_BOUNDS", "output", self.queue.scan, op="sum", input=x, output=(to, 1))
 
+    def test_transfers__between_contexts(self):
+        with ndr.Context() as other:
+            queue, x, y = other.queue(), self.ints(1, 2, 3), other.empty(3, "i32")
+            self.queue.transfer(x, queue, y)
+            self.queue.transfer(x, queue, y, 4, 0, 4, wait=False).wait()
+            self.assertEqual(list(queue.read(y, array.array("i", bytes(12)))), [2, 2, 3])
+
+    def test_operations__of_a_group(self):
+        with ndr.Group() as group:
+            x, y = array.array("i", range(1000)), array.array("i", [1] * 1000)
+            self.assertGreaterEqual(len(group), 1)
+            self.assertEqual(group.reduce(x), 499500)
+            self.assertEqual(group.reduce(x, op="max", numerics="reproducible"), 999)
+            group.map("y = a * x + y + (int)i", scalars={"a": 2}, inputs={"x": x, "y": y}, outputs={"y": y})
+            self.assertEqual(list(y), [3 * i + 1 for i in range(1000)])
+            group.scan(x, x)
+            self.assertEqual(x[999], 499500)
+            a, b = memoryview(array.array("f", [1, 2, 3, 4])).cast("B"), array.array("f", [1, 0, 0, 2])
+            a, b, c = a.cast("f", (2, 2)), memoryview(b).cast("B").cast("f", (2, 2)), array.array("f", bytes(16))
+            group.matmul(a, b, memoryview(c).cast("B").cast("f", (2, 2)))
+            self.assertEqual(list(c), [1, 4, 3, 8])
+            self.refused("BAD_ARGUMENT", "arrays have one length", group.map, "x = 1", outputs={"x": x, "c": c})
+            self.refused("BAD_ARGUMENT", "must be 2 x 2", group.matmul, a, b, memoryview(c).cast("B").cast("f", (4, 1)))
+
     def test_operations__count_draw_and_move(self):
         x, to = self.ints(4, 1, 3, 2, 3), self.context.empty(4, "u32")
         self.queue.histogram(input=x, output_dtype="u32", bins=4, lower=1, upper=5, output=to)

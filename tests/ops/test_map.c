@@ -357,6 +357,27 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
     ndr_buffer_destroy(y);
 }
 
+/* Of a part of a longer array. */
+static void test_map__counts_from_the_first_index(void **state)
+{
+    (void)state;
+    static const uint64_t firsts[] = { 1, 1000, UINT64_C(1) << 31 };
+    uint64_t got[20];
+    for (size_t f = 0; f < COUNT_OF(firsts); ++f) {
+        ndr_buffer *x = buffer_of(20 * sizeof(uint64_t), NULL);
+        ndr_map_array evens = span("x", x, NDR_DTYPE_U64, 2, 9), all = span("x", x, NDR_DTYPE_U64, 0, 20);
+        evens.array.stride[0] = 2;
+        assert_ok(ndr_map(queue, MAP("x = i + 2 * i0", OUTPUTS(all), .first = (size_t)firsts[f]), NULL));
+        assert_ok(ndr_map(queue, MAP("x += i", INPUTS(evens), OUTPUTS(evens), .first = (size_t)firsts[f]), NULL));
+        read_buffer(x, got, sizeof got);
+        for (uint64_t i = 0; i < 20; ++i) {
+            const bool is_even = i >= 2 && i % 2 == 0;
+            assert_true(got[i] == 3 * (firsts[f] + i) + (is_even ? firsts[f] + (i - 2) / 2 : 0));
+        }
+        ndr_buffer_destroy(x);
+    }
+}
+
 /* ---- refusals ---- */
 
 #define REFUSED(desc, ...) assert_refused(NDR_BAD_ARGUMENT, ndr_map(queue, (desc), NULL), "ndr_map: ", __VA_ARGS__)
@@ -378,6 +399,8 @@ static void test_map__refuses_what_is_missing(void **state)
     REFUSED(MAP("y = 1", OUTPUTS(span("y", b, NDR_DTYPE_NONE, 0, 4))), "\"y\" has no dtype");
     REFUSED(MAP("y = 1", OUTPUTS(span("y", NULL, NDR_DTYPE_F32, 0, 4))), "\"y\" has no buffer");
     REFUSED(MAP("y = a", SCALARS(scalar("a", ndr_arg_of(b))), OUTPUTS(y)), "scalar \"a\"", "not a number");
+    REFUSED(MAP("y = 1", .first = 3, OUTPUTS(named("y", ndr_array_of(b, NDR_DTYPE_F32, ndr_range_2d(2, 2))))),
+            "first is 3, but the arrays have 2 dimensions");
     ndr_buffer_destroy(b);
 }
 
@@ -468,6 +491,7 @@ static bool is_chosen(const ndr_op_variant *variant) { return is_variant(variant
         cmocka_unit_test(test_map__copies_every_float),                                     \
         cmocka_unit_test(test_map__of_any_shape_and_strides_agrees_with_a_loop),            \
         cmocka_unit_test(test_map__changes_a_strided_array_in_place),                       \
+        cmocka_unit_test(test_map__counts_from_the_first_index),                            \
         cmocka_unit_test(test_map__reaches_elements_beyond_31_bits)
 
 int main(void)
