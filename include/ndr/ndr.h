@@ -198,7 +198,10 @@ typedef enum ndr_dtype {
     NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
     NDR_DTYPE_F32 = 9,  /**< float. */
     NDR_DTYPE_F64 = 10, /**< double. */
-    NDR_DTYPE_F16 = 11  /**< `half`; a uint16_t holds its bits on the host. Of the operations, ndr_sort() takes it. */
+    NDR_DTYPE_F16 = 11, /**< `half`; a uint16_t holds its bits on the host: ndr_f16_from_float(). Operations that take
+                             it, or BF16, load it as a float, compute with that, and round to store it. */
+    NDR_DTYPE_BF16 = 12 /**< bfloat16, the upper half of a float; a uint16_t holds its bits on the host,
+                             ndr_bf16_from_float(), and a `ushort` in kernels. */
 } ndr_dtype;
 
 /** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */
@@ -206,6 +209,28 @@ NDR_API const char *ndr_dtype_name(ndr_dtype dtype);
 
 /** Bytes of one element; 0 for a value that is not a dtype. */
 NDR_API size_t ndr_dtype_size(ndr_dtype dtype);
+
+/** The bits of the f16 nearest to `value`; of two equally near ones the even one. From 65520 on that is infinity, and
+ * below the normal numbers of f16, 2^-14, a multiple of 2^-24. NaN stays NaN, with its sign and the upper bits of its
+ * payload, and becomes quiet. As IEEE 754's conversion in its default rounding. */
+NDR_API uint16_t ndr_f16_from_float(float value);
+
+/** The value of an f16. It is exact; NaN becomes quiet. */
+NDR_API float ndr_f16_to_float(uint16_t bits);
+
+/** The bits of the bf16 nearest to `value`, as ndr_f16_from_float(). From 2^128 - 2^119, about 3.396e38, on that is
+ * infinity. Numbers below 2^-126 stay multiples of 2^-133. */
+NDR_API uint16_t ndr_bf16_from_float(float value);
+
+/** The value of a bf16. It is exact; NaN becomes quiet. */
+NDR_API float ndr_bf16_to_float(uint16_t bits);
+
+/** Convert `count` floats to elements of F16 or BF16 as the functions above. The memory must not overlap; without
+ * elements both may be NULL. NDR_BAD_ARGUMENT for another dtype, and nothing is converted. */
+NDR_MUST_CHECK ndr_status ndr_narrow_floats(ndr_dtype dtype, size_t count, const float *floats, uint16_t *bits);
+
+/** Convert `count` elements of F16 or BF16 to floats: the reverse of ndr_narrow_floats(). */
+NDR_MUST_CHECK ndr_status ndr_widen_floats(ndr_dtype dtype, size_t count, const uint16_t *bits, float *floats);
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 

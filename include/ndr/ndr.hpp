@@ -301,7 +301,27 @@ template <class T> inline constexpr ndr_dtype dtype_of = ::ndr_dtype_of_(::ndr_t
 
 inline const char *name(ndr_dtype dtype) { return ndr_dtype_name(dtype); }           /**< "f32" and so on. */
 inline size_t size_bytes(ndr_dtype dtype) { return ndr_dtype_size(dtype); }          /**< Of one element. */
+inline uint16_t f16_from_float(float x) { return ndr_f16_from_float(x); }            /**< The nearest f16's bits. */
+inline float f16_to_float(uint16_t bits) { return ndr_f16_to_float(bits); }          /**< The value of an f16. */
+inline uint16_t bf16_from_float(float x) { return ndr_bf16_from_float(x); }          /**< The nearest bf16's bits. */
+inline float bf16_to_float(uint16_t bits) { return ndr_bf16_to_float(bits); }        /**< The value of a bf16. */
 inline const char *name(ndr_device_type type) { return ndr_device_type_name(type); } /**< "gpu" and so on. */
+
+/** Floats as elements of F16 or BF16. */
+inline result<std::vector<uint16_t>> narrow_floats(ndr_dtype dtype, const std::vector<float> &floats)
+{
+    std::vector<uint16_t> bits(floats.size());
+    const ndr_status status = ndr_narrow_floats(dtype, floats.size(), floats.data(), bits.data());
+    return detail::made(status, std::move(bits));
+}
+
+/** Elements of F16 or BF16 as floats. */
+inline result<std::vector<float>> widen_floats(ndr_dtype dtype, const std::vector<uint16_t> &bits)
+{
+    std::vector<float> floats(bits.size());
+    const ndr_status status = ndr_widen_floats(dtype, bits.size(), bits.data(), floats.data());
+    return detail::made(status, std::move(floats));
+}
 
 /** The devices of every driver. */
 inline result<std::vector<ndr_device_info>> devices()

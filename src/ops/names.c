@@ -92,6 +92,9 @@ static ndr_status check_scalar(const ndr_names *n, const ndr_map_scalar *s, cons
     NDR_REQUIRE(is_struct ? value->as.value.type_name != NULL : ndr_dtype_describe(value->dtype) != NULL,
                 "%s: scalar \"%s\" does not have a type; set value.%s", n->call, s->name,
                 is_struct ? "as.value.type_name" : "dtype");
+    NDR_REQUIRE(is_struct || !ndr_dtype_is_narrow(value->dtype) || (value->dtype == NDR_DTYPE_F16 && device->has_f16),
+                "%s: scalar \"%s\" is of %s, which is for elements of arrays; pass a float, as 2.0f", n->call, s->name,
+                ndr_dtype_name(value->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, is_struct || value->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "%s: scalar \"%s\" is a double, which device \"%s\" does not have; pass a float, as 2.0f", n->call,
                    s->name, device->name);
@@ -198,10 +201,9 @@ size_t ndr_names_fill_args(const ndr_names *n, ndr_names_args *args)
 
 /* ---- text ---- */
 
-/* A half is stored, a float is computed with. */
-static const char *value_type(const ndr_map_array *a)
+const char *ndr_names_value_type(ndr_dtype dtype)
 {
-    return a->array.dtype == NDR_DTYPE_F16 ? "float" : ndr_dtype_describe(a->array.dtype)->cl_name;
+    return ndr_dtype_is_narrow(dtype) ? "float" : ndr_dtype_describe(dtype)->cl_name;
 }
 
 static void add_scalar_type(const ndr_arg *value, ndr_text *out)
@@ -221,8 +223,8 @@ static void add_pointer(const ndr_names *n, size_t index, ndr_text *out)
     ndr_text_add_all(out, "ndr_", index < n->input_count ? "in" : "out", "_", array_at(n, index)->name);
 }
 
-/* ndr_in_x[ndr_in_x_at + i], or with strides: ndr_in_x[ndr_in_x_at.s0 + (long)i0 * ndr_in_x_at.s1 + ...]. */
-void ndr_names_add_place(const ndr_names *n, size_t index, ndr_text *out)
+/* ndr_in_x_at + i, or with strides: ndr_in_x_at.s0 + (long)i0 * ndr_in_x_at.s1 + ... */
+static void add_place(const ndr_names *n, size_t index, ndr_text *out)
 {
     static const char axes[] = "123";
     const int64_t *stride = array_at(n, index)->array.stride;
@@ -243,6 +245,41 @@ void ndr_names_add_place(const ndr_names *n, size_t index, ndr_text *out)
     }
 }
 
+/* vload_half(PLACE, ndr_in_x), ndr_load_bf16(PLACE, ndr_in_x) or ndr_in_x[PLACE] */
+void ndr_names_add_load(const ndr_names *n, size_t index, ndr_text *out)
+{
+    const ndr_dtype dtype = array_at(n, index)->array.dtype;
+    if (ndr_dtype_is_narrow(dtype)) {
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vload_half(" : "ndr_load_bf16(");
+        add_place(n, index, out);
+        ndr_text_add_all(out, ", ");
+        add_pointer(n, index, out);
+        ndr_text_add_all(out, ")");
+        return;
+    }
+    add_pointer(n, index, out);
+    ndr_text_add_all(out, "[");
+    add_place(n, index, out);
+    ndr_text_add_all(out, "]");
+}
+
+void ndr_names_add_store(const ndr_names *n, size_t index, const char *value, ndr_text *out)
+{
+    const ndr_dtype dtype = array_at(n, index)->array.dtype;
+    if (ndr_dtype_is_narrow(dtype)) {
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vstore_half_rte(" : "ndr_store_bf16(", value, ", ");
+        add_place(n, index, out);
+        ndr_text_add_all(out, ", ");
+        add_pointer(n, index, out);
+        ndr_text_add_all(out, "); ");
+        return;
+    }
+    add_pointer(n, index, out);
+    ndr_text_add_all(out, "[");
+    add_place(n, index, out);
+    ndr_text_add_all(out, "] = ", value, "; ");
+}
+
 void ndr_names_add_own(const char *text, const char *title, ndr_text *out)
 {
     ndr_text_add_all(out, "\n#line 1 \"", title, "\"\n");
@@ -252,6 +289,9 @@ void ndr_names_add_own(const char *text, const char *title, ndr_text *out)
 
 void ndr_names_add_declarations(const ndr_names *n, ndr_text *out)
 {
+    bool has_bfloats = false;
+    for (size_t i = 0; i < count_arrays(n); ++i) has_bfloats |= array_at(n, i)->array.dtype == NDR_DTYPE_BF16;
+    if (has_bfloats) ndr_text_add_all(out, "#include \"bfloat.clh\"\n");
     if (n->declarations) ndr_names_add_own(n->declarations, "declarations", out);
 }
 
@@ -291,7 +331,7 @@ void ndr_names_add_prefetches(const ndr_names *n, ndr_text *out)
         ndr_text_add_all(out, "ndr_fetch((global const char *)(");
         add_pointer(n, i, out);
         ndr_text_add_all(out, " + ");
-        ndr_names_add_place(n, i, out);
+        add_place(n, i, out);
         ndr_text_add(out, "), LANES * %zu); ", ndr_dtype_size(array->dtype));
     }
 }
@@ -311,21 +351,13 @@ void ndr_names_add_values(const ndr_names *n, ndr_text *out)
 {
     for (size_t i = 0; i < count_arrays(n); ++i) {
         const ndr_map_array *a = array_at(n, i);
-        const bool is_input = i < n->input_count, is_half = a->array.dtype == NDR_DTYPE_F16;
+        const bool is_input = i < n->input_count;
         if (!is_input && find_input(n, a->name)) continue;
-        ndr_text_add_all(out, is_output(n, a->name) ? "" : "const ", value_type(a), " ", a->name, " = ");
-        if (is_input && is_half) {
-            ndr_text_add_all(out, "vload_half(");
-            ndr_names_add_place(n, i, out);
-            ndr_text_add_all(out, ", ");
-            add_pointer(n, i, out);
-            ndr_text_add_all(out, "); ");
-        } else if (is_input) {
-            add_pointer(n, i, out);
-            ndr_text_add_all(out, "[");
-            ndr_names_add_place(n, i, out);
-            ndr_text_add_all(out, "]; ");
-        } else ndr_text_add_all(out, "0; ");
+        ndr_text_add_all(out, is_output(n, a->name) ? "" : "const ", ndr_names_value_type(a->array.dtype), " ", a->name,
+                         " = ");
+        if (is_input) ndr_names_add_load(n, i, out);
+        else ndr_text_add_all(out, "0");
+        ndr_text_add_all(out, "; ");
     }
     ndr_names_add_scalars(n, out);
 }
@@ -341,13 +373,5 @@ void ndr_names_add_scalars(const ndr_names *n, ndr_text *out)
 
 void ndr_names_add_stores(const ndr_names *n, ndr_text *out)
 {
-    for (size_t i = n->input_count; i < count_arrays(n); ++i) {
-        const ndr_map_array *a = array_at(n, i);
-        const bool is_half = a->array.dtype == NDR_DTYPE_F16;
-        if (is_half) ndr_text_add_all(out, "vstore_half(", a->name, ", ");
-        if (!is_half) add_pointer(n, i, out), ndr_text_add_all(out, "[");
-        ndr_names_add_place(n, i, out);
-        if (!is_half) ndr_text_add_all(out, "] = ", a->name, "; ");
-        if (is_half) ndr_text_add_all(out, ", "), add_pointer(n, i, out), ndr_text_add_all(out, "); ");
-    }
+    for (size_t i = n->input_count; i < count_arrays(n); ++i) ndr_names_add_store(n, i, array_at(n, i)->name, out);
 }

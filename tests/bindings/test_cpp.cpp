@@ -153,6 +153,13 @@ void test_cpp__context_describes_itself(void **)
     assert_string_equal(ndr::version(), NDR_VERSION_STRING);
     assert_string_equal(ndr::name(ndr::dtype_of<uint16_t>), "u16");
     assert_int_equal(ndr::size_bytes(NDR_DTYPE_F64), 8);
+    assert_int_equal(ndr::f16_from_float(1.5f), 0x3e00);
+    assert_int_equal(ndr::bf16_from_float(1.5f), 0x3fc0);
+    assert_true(ndr::f16_to_float(0x3e00) == 1.5f && ndr::bf16_to_float(0x3fc0) == 1.5f);
+    const std::vector<uint16_t> bits = need(ndr::narrow_floats(NDR_DTYPE_BF16, { 1.5f, -2 }));
+    assert_true((bits == std::vector<uint16_t>{ 0x3fc0, 0xc000 }));
+    assert_true((need(ndr::widen_floats(NDR_DTYPE_BF16, bits)) == std::vector<float>{ 1.5f, -2 }));
+    refused(NDR_BAD_ARGUMENT, "dtype is u16", ndr::widen_floats(NDR_DTYPE_U16, bits));
     assert_string_equal(ndr::name(NDR_DEVICE_TYPE_CPU), "cpu");
     static_assert(ndr::dtype_of<pair> == NDR_DTYPE_NONE && ndr::dtype_of<double> == NDR_DTYPE_F64);
 }

@@ -211,6 +211,22 @@ class Transfers(Case):
         self.queue.read_rect(y, ndr.Rect((0, 2), 4), bytearray(0))
 
     @needs_numpy
+    @needs_numpy
+    def test_floats_of_16_bits__are_converted(self):
+        values = np.array([[1.5, -2], [0.1, np.inf]], np.float32)
+        halves, bfloats = ndr.narrow_floats("f16", values), ndr.narrow_floats("bfloat16", values)
+        np.testing.assert_array_equal(halves, values.astype(np.float16))
+        np.testing.assert_array_equal(bfloats, np.array([[0x3fc0, 0xc000], [0x3dcd, 0x7f80]], np.uint16))
+        np.testing.assert_array_equal(ndr.widen_floats("f16", halves), halves.astype(np.float32))
+        np.testing.assert_array_equal(ndr.widen_floats("bf16", bfloats), (bfloats.astype(np.uint32) << 16).view(np.float32))
+        self.assertEqual(ndr.narrow_floats("bf16", values[:0]).shape, (0, 2))
+        self.refused("BAD_ARGUMENT", "use NDR_DTYPE_F16 or", ndr.narrow_floats, "f32", values)
+        self.refused("BAD_ARGUMENT", "but f32 are wanted", ndr.narrow_floats, "f16", values.astype(np.float64))
+        x = self.context.empty((2, 2), "bf16")
+        self.queue.write(x, bfloats)
+        got = self.queue.read(x)
+        self.assertEqual((x.dtype, got.dtype, got.shape), ("bf16", np.uint16, (2, 2)))
+
     def test_transfers__keep_dtype_and_shape(self):
         for dtype in "i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 f2".split():
             a = np.arange(6).astype(dtype).reshape(2, 3)

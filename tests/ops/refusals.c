@@ -112,7 +112,7 @@ void refuses_a_missing_queue_or_desc(void **suite) { each_request(suite, without
 
 static void of_other_types(request *r)
 {
-    for (int dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype) {
+    for (int dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype) {
         const bool is_listed = dtype >= (int)r->suite->first_dtype && dtype <= NDR_DTYPE_F64;
         if (is_listed || r->suite->more_dtypes & 1u << dtype) continue;
         *dtype_of(r) = (ndr_dtype)dtype;
@@ -121,7 +121,7 @@ static void of_other_types(request *r)
     }
     *dtype_of(r) = NDR_DTYPE_NONE;
     assert_request_refused(NDR_BAD_ARGUMENT, r, "dtype is not set", r->suite->dtypes);
-    *dtype_of(r) = (ndr_dtype)(NDR_DTYPE_F16 + 1);
+    *dtype_of(r) = (ndr_dtype)(NDR_DTYPE_BF16 + 1);
     assert_request_refused(NDR_BAD_ARGUMENT, r, "dtype is ?", r->suite->dtypes);
 }
 

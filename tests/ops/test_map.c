@@ -1,6 +1,8 @@
 /* test_map.c - ndr_map(): statements against plain loops, arrays of any shape and strides, and what it refuses. */
 #include "support.h"
 
+#include <math.h>
+
 #include "forcing.h"
 #include "ndr/ndr_ops.h"
 #include "ops/map/map.h"
@@ -122,6 +124,34 @@ static void test_map__converts_halves(void **state)
     read_buffer(to, got, sizeof got);
     assert_memory_equal(got, ((const uint16_t[]){ 0x4200, 0xc200, 0x7c00, 0x3c00 }), sizeof got);
     ndr_buffer_destroy(from), ndr_buffer_destroy(to);
+}
+
+/* A bf16, too, is a float in the statement. What is between two is rounded to the even one; NaN stays NaN. */
+static void test_map__converts_bfloats(void **state)
+{
+    (void)state;
+    const uint16_t x[] = { 0x3f80, 0xc000, 0x7f80, 0x3f81, 0xff81, 0x7f7f };
+    const float rounded[] = { 1.00390625f, 1.01171875f, 1.00390637f, -1.00390625f, NAN, 0x1.ffp127f };
+    uint16_t got[6];
+    ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL),
+               *floats = buffer_of(sizeof rounded, rounded);
+    assert_ok(ndr_map(queue,
+                      MAP("y = 2 * x + 1", INPUTS(span("x", from, NDR_DTYPE_BF16, 0, 6)),
+                          OUTPUTS(span("y", to, NDR_DTYPE_BF16, 0, 6))),
+                      NULL));
+    read_buffer(to, got, sizeof got);
+    assert_true((got[4] & 0x7fff) > 0x7f80);
+    got[4] = 0;
+    assert_memory_equal(got, ((const uint16_t[]){ 0x4040, 0xc040, 0x7f80, 0x4041, 0, 0x7f80 }), sizeof got);
+    assert_ok(ndr_map(
+        queue,
+        MAP("y = x", INPUTS(span("x", floats, NDR_DTYPE_F32, 0, 6)), OUTPUTS(span("y", to, NDR_DTYPE_BF16, 0, 6))),
+        NULL));
+    read_buffer(to, got, sizeof got);
+    assert_true((got[4] & 0x7fff) > 0x7f80);
+    got[4] = 0;
+    assert_memory_equal(got, ((const uint16_t[]){ 0x3f80, 0x3f82, 0x3f81, 0xbf80, 0, 0x7f80 }), sizeof got);
+    ndr_buffer_destroy(from), ndr_buffer_destroy(to), ndr_buffer_destroy(floats);
 }
 
 /* What is not assigned is 0; return stores nothing. */
@@ -487,6 +517,7 @@ static bool is_chosen(const ndr_op_variant *variant) { return is_variant(variant
         cmocka_unit_test(test_map__has_the_index_in_order_and_by_dimension),                \
         cmocka_unit_test(test_map__takes_declarations_structs_vectors_and_several_outputs), \
         cmocka_unit_test(test_map__converts_halves),                                        \
+        cmocka_unit_test(test_map__converts_bfloats),                                       \
         cmocka_unit_test(test_map__stores_zeros_by_default_and_nothing_after_return),       \
         cmocka_unit_test(test_map__copies_every_float),                                     \
         cmocka_unit_test(test_map__of_any_shape_and_strides_agrees_with_a_loop),            \
