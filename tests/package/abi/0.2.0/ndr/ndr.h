@@ -736,11 +736,11 @@ NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, si
  * behind it in both waits for it. With `event` NULL, returns when the bytes have arrived. Otherwise a thread of libndr
  * does it; `event` is one of `to_queue`, and neither buffer may be mapped until it has completed.
  *
- * Between contexts the bytes pass through the host's memory. If one of the devices shares it (shares_host_memory of
- * ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most 16 MiB through pinned memory, so that
- * both devices transfer at the same time; the context of `from_queue` keeps that memory, three pieces for each transfer
- * that runs at one time. If it fails then, some bytes may have been written. Within a context it is
- * ndr_buffer_copy(), with the same restriction. */
+ * Between contexts the bytes pass through the host's memory, few of them by a read and a write. If one of the devices
+ * shares it (shares_host_memory of ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most
+ * 16 MiB through pinned memory, so that both devices transfer at the same time; the context of `from_queue` keeps that
+ * memory, three pieces for each transfer that runs at one time. If it fails then, some bytes may have been written.
+ * Within a context it is ndr_buffer_copy(), with the same restriction. */
 NDR_MUST_CHECK ndr_status ndr_buffer_transfer(ndr_queue *from_queue, ndr_buffer *from, size_t from_offset_bytes,
                                               ndr_queue *to_queue, ndr_buffer *to, size_t to_offset_bytes,
                                               size_t size_bytes, ndr_event **event);
