@@ -32,7 +32,8 @@
  *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
  *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
  *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
- *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar. docs/abi.md has the details, for bindings of other languages, too.
+ *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar, ndr_group_array. docs/abi.md has the details, for bindings
+ *   of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
