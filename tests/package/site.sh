@@ -28,6 +28,11 @@ has host/index.html '<li><b>Errors.</b> A call that can fail'
 has host/group__topic__ranges.html '<li>local.size given'
 has kernels/index.html 'ndr/reduction.clh</a>'
 
+# Pages for those who come from elsewhere have the two programs beside each other.
+for page in "$root"/docs/from-*.md; do
+    grep -q '<div class="beside">' "site/html/docs/$(basename "$page" .md).html" || fail "$page has no programs side by side"
+done
+
 # Every name that the headers export, and every function of the vocabulary.
 names() { grep -oE 'ndr_\w+\(' | tr -d '(' | grep -v '_sized$' | sort -u; }
 grep -ohE '^(NDR_API|NDR_MUST_CHECK|NDR_SIZED) [^;(]*\bndr_\w+\(' "$root"/include/ndr/*.h | names >host_names
