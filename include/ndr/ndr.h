@@ -123,6 +123,11 @@ NDR_API int32_t ndr_last_cl_error(void);
  * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
 
+/** Make `sentence` the one of ndr_last_error() on this thread, as a call of libndr that fails does, and return `status`.
+ * For functions that libndr calls, such as those of ndr_host_task() and ndr_group_each(), and for libraries that are
+ * built on libndr. NULL counts as "". */
+NDR_API ndr_status ndr_error_set(ndr_status status, const char *sentence);
+
 /* ---- logging ------------------------------------------------------------------------------------- */
 
 /** How much libndr logs. Each level includes those before it. */

@@ -166,7 +166,7 @@ static ndr_status pass(const passage *p)
                               ndr_last_error(), p->to.bytes.size_bytes);
 }
 
-/* A copy waits for both queues, and both wait for it. */
+/* A copy waits for both queues, and both wait for it. Each queue is flushed before the other waits for it. */
 static ndr_status copy(const passage *p, ndr_event **event)
 {
     const side *from = &p->from, *to = &p->to;
@@ -175,7 +175,9 @@ static ndr_status copy(const passage *p, ndr_event **event)
     ndr_order order = to->order;
     NDR_TRY(ndr_queue_mark_in(&from->order, &before));
     order.also = before;
-    ndr_status status = ndr_transfer_run(&order, &t, false, &done);
+    ndr_status status = ndr_event_flush(before);
+    if (status == NDR_OK) status = ndr_transfer_run(&order, &t, false, &done);
+    if (status == NDR_OK) status = ndr_event_flush(done);
     if (status == NDR_OK && from->order.queue != to->order.queue)
         status = ndr_queue_mark_in(&(ndr_order){ .queue = from->order.queue, .also = done }, NULL);
     ndr_event_destroy(before);
