@@ -8,19 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* MPI keeps the order of messages of one tag between two ranks, so that the n-th one is the n-th one received. */
+enum { MESSAGE, TAKEN /* the receiver has it */ };
+
 typedef struct message {
     ndr_mpi_message what;
     size_t bytes;
     char *host;                 /* where its bytes are: within the host in the sender's part of the window */
     bool is_within;             /* the host */
-    int tag;                    /* 2 n of the n-th message between two ranks; 2 n + 1: the receiver has it */
     ndr_event *event;           /* of the transfer between device and `host`; NULL: none is under way */
     MPI_Request request, taken; /* of the message; of the receiver's word */
 } message;
 
 struct ndr_mpi_exchange {
     const ndr_mpi *mpi;
-    MPI_Comm comm; /* of its own: its tags are no other's */
+    MPI_Comm comm; /* of its own: no other's messages come between */
     message *sends, *receives;
     size_t send_count, receive_count;
     ndr_mpi_window window;
@@ -55,7 +57,6 @@ static ndr_status fill(const ndr_mpi *mpi, const char *kind, const ndr_mpi_messa
         if (!is_set(&list[i])) continue;
         list[i].bytes = given[i].rows * given[i].row_bytes;
         list[i].is_within = mpi->own->host_ranks[given[i].peer] != MPI_UNDEFINED;
-        for (size_t j = 0; j < i; ++j) list[i].tag += 2 * (given[j].peer == given[i].peer);
     }
     return NDR_OK;
 }
@@ -77,13 +78,13 @@ static ndr_status find_within(ndr_mpi_exchange *x)
     for (size_t i = 0; i < x->receive_count; ++i) {
         message *m = &x->receives[i];
         if (is_set(m) && m->is_within)
-            MPI_TRY(MPI_Irecv, &m->host, (int)sizeof m->host, MPI_BYTE, m->what.peer, m->tag, x->comm, &m->request);
+            MPI_TRY(MPI_Irecv, &m->host, (int)sizeof m->host, MPI_BYTE, m->what.peer, MESSAGE, x->comm, &m->request);
     }
     for (size_t i = 0; i < x->send_count; ++i) {
         message *m = &x->sends[i];
         const size_t offset = (size_t)(m->host - x->window.part);
         if (is_set(m) && m->is_within)
-            MPI_TRY(MPI_Send, &offset, (int)sizeof offset, MPI_BYTE, m->what.peer, m->tag, x->comm);
+            MPI_TRY(MPI_Send, &offset, (int)sizeof offset, MPI_BYTE, m->what.peer, MESSAGE, x->comm);
     }
     for (size_t i = 0; i < x->receive_count; ++i) {
         message *m = &x->receives[i];
@@ -153,7 +154,7 @@ static ndr_status finish(ndr_mpi_exchange *x)
         message *m = &x->receives[i];
         const bool was_under_way = m->event != NULL;
         NDR_TRY(end_transfer(m));
-        if (was_under_way && m->is_within) MPI_TRY(MPI_Send, NULL, 0, MPI_BYTE, m->what.peer, m->tag + 1, x->comm);
+        if (was_under_way && m->is_within) MPI_TRY(MPI_Send, NULL, 0, MPI_BYTE, m->what.peer, TAKEN, x->comm);
     }
     for (size_t i = 0; i < x->send_count; ++i) {
         MPI_TRY(MPI_Wait, &x->sends[i].request, MPI_STATUS_IGNORE);
@@ -176,7 +177,7 @@ static ndr_status start(ndr_mpi_exchange *x, ndr_event *after)
         message *m = &x->receives[i];
         if (is_set(m))
             MPI_TRY(MPI_Irecv, m->is_within ? NULL : m->host, m->is_within ? 0 : (int)m->bytes, MPI_BYTE, m->what.peer,
-                    m->tag, x->comm, &m->request);
+                    MESSAGE, x->comm, &m->request);
     }
     return ndr_queue_flush(queue);
 }
@@ -191,9 +192,9 @@ static ndr_status send(ndr_mpi_exchange *x, message *m)
     NDR_TRY(end_transfer(m));
     if (m->is_within) {
         MPI_TRY(MPI_Win_sync, x->window.win);
-        MPI_TRY(MPI_Irecv, NULL, 0, MPI_BYTE, m->what.peer, m->tag + 1, x->comm, &m->taken);
+        MPI_TRY(MPI_Irecv, NULL, 0, MPI_BYTE, m->what.peer, TAKEN, x->comm, &m->taken);
     }
-    MPI_TRY(MPI_Isend, m->is_within ? NULL : m->host, m->is_within ? 0 : (int)m->bytes, MPI_BYTE, m->what.peer, m->tag,
+    MPI_TRY(MPI_Isend, m->is_within ? NULL : m->host, m->is_within ? 0 : (int)m->bytes, MPI_BYTE, m->what.peer, MESSAGE,
             x->comm, &m->request);
     return NDR_OK;
 }

@@ -170,14 +170,22 @@ static ndr_status pass_x(ndr_event **event)
 {
     return ndr_buffer_transfer(w.line, w.x, 0, w.wrapped_line, w.wrapped_x, 0, sizeof host, event);
 }
-static ndr_status pass_x_mapped(void) { return pass_x(NULL); }
+static ndr_status pass_x_small(void) { return pass_x(NULL); }
+static ndr_status pass_x_mapped(void)
+{
+    const size_t small_bytes = ndr_max_small_bytes;
+    ndr_max_small_bytes = 0;
+    const ndr_status status = pass_x(NULL);
+    ndr_max_small_bytes = small_bytes;
+    return status;
+}
 static ndr_status pass_x_later(void) { return pass_x(&w.event); }
 static ndr_status pass_x_in_pieces(void)
 {
     ndr_device_info *const infos[] = { &here()->caps.info, &w.wrapped->caps.info };
     const bool shares[] = { infos[0]->shares_host_memory, infos[1]->shares_host_memory };
     infos[0]->shares_host_memory = infos[1]->shares_host_memory = false;
-    const ndr_status status = pass_x(NULL);
+    const ndr_status status = pass_x_mapped();
     infos[0]->shares_host_memory = shares[0], infos[1]->shares_host_memory = shares[1];
     return status;
 }
@@ -1242,7 +1250,7 @@ static const scene transfers = { "transfers",
 
 static const scene between_contexts = { "between contexts",
                                { create_context, create_queue, create_x, write_x, create_other, create_other_queue, create_other_x,
-                                 pass_x_mapped, read_other_x, expect_3, pass_x_in_pieces, read_other_x, expect_3,
+                                 pass_x_small, read_other_x, expect_3, pass_x_mapped, read_other_x, expect_3, pass_x_in_pieces, read_other_x, expect_3,
                                  pass_x_later, wait, read_other_x, expect_3 } };
 static const scene mappings = { "mappings",
                                 { create_queue, create_pinned, write_x, map_x, unmap_x, create_over, map_over, unmap_over,

@@ -32,7 +32,8 @@
  *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
  *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
  *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
- *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar. docs/abi.md has the details, for bindings of other languages, too.
+ *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar, ndr_group_array. docs/abi.md has the details, for bindings
+ *   of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -736,11 +737,11 @@ NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, si
  * behind it in both waits for it. With `event` NULL, returns when the bytes have arrived. Otherwise a thread of libndr
  * does it; `event` is one of `to_queue`, and neither buffer may be mapped until it has completed.
  *
- * Between contexts the bytes pass through the host's memory. If one of the devices shares it (shares_host_memory of
- * ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most 16 MiB through pinned memory, so that
- * both devices transfer at the same time; the context of `from_queue` keeps that memory, three pieces for each transfer
- * that runs at one time. If it fails then, some bytes may have been written. Within a context it is
- * ndr_buffer_copy(), with the same restriction. */
+ * Between contexts the bytes pass through the host's memory, few of them by a read and a write. If one of the devices
+ * shares it (shares_host_memory of ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most
+ * 16 MiB through pinned memory, so that both devices transfer at the same time; the context of `from_queue` keeps that
+ * memory, three pieces for each transfer that runs at one time. If it fails then, some bytes may have been written.
+ * Within a context it is ndr_buffer_copy(), with the same restriction. */
 NDR_MUST_CHECK ndr_status ndr_buffer_transfer(ndr_queue *from_queue, ndr_buffer *from, size_t from_offset_bytes,
                                               ndr_queue *to_queue, ndr_buffer *to, size_t to_offset_bytes,
                                               size_t size_bytes, ndr_event **event);
