@@ -716,7 +716,7 @@ MISTAKE(reduce_factors_of_max,
                                        .output = { x, 9 }, .factors = { x, 0 } },
                    NULL))
 MISTAKE(reduce_no_dtype, reduce_with(NDR_DTYPE_NONE, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
-MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_RECURSIVE, 0, x))
 MISTAKE(reduce_no_op, reduce_with(NDR_DTYPE_F32, NDR_OP_NONE, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_bad_method, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_reduce_method)7, 0, x))
 MISTAKE(reduce_no_output, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, NULL))
@@ -1617,9 +1617,10 @@ static const row rows[] = {
           "struct point { float a; };\n" KERNEL("global float *x", "point p; p.a = 1; x[0] = p.a;")),
     BUILD("a bool as a parameter", "write int for the parameter", KERNEL("global float *x, bool a", "x[0] = a;")),
     BUILD("a name that is not declared", "declare it above that line", KERNEL("global float *x", "x[0] = b;")),
-    BUILD("a function that is not declared", "declare it above that line",
+    BUILD("a function that is not declared", "it above that line",
           KERNEL("global float *x", "x[0] = weight_of(x[1]);")),
-    BUILD("a variable called like a type", "another name", KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
+    BUILD("a variable called like a type", "another name",
+          KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
     BUILD("a parameter called like a word", "another name", KERNEL("global float *kernel", "kernel[0] = 1;")),
     BUILD("a kernel called main", "choose another name", "kernel void main(global float *x) { x[0] = 1; }\n"),
     BUILD("a constant that the device computes", "compute what depends on the item or the device in the kernel",
@@ -1649,7 +1650,7 @@ static const row rows[] = {
     CALL("exact product", "use NDR_NUMERICS_REPRODUCIBLE", reduce_exact_product),
     CALL("factors of a maximum", "ndr_map_reduce()", reduce_factors_of_max),
     CALL("no element type", "use i8, u8", reduce_no_dtype),
-    CALL("a type it does not take", "use i8, u8", reduce_bad_dtype),
+    CALL("a type that the method does not take", "use NDR_REDUCE_TREE", reduce_bad_dtype),
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),

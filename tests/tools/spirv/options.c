@@ -62,10 +62,11 @@ static void print_variants(const ndr_caps *caps, const ndr_operation *operation,
 
 static void print_reductions(const ndr_caps *caps)
 {
-    for (ndr_dtype dtype = NDR_DTYPE_I32; dtype <= NDR_DTYPE_F64; ++dtype) {
+    for (ndr_dtype dtype = NDR_DTYPE_I32; dtype <= NDR_DTYPE_BF16; ++dtype) {
         if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
         for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_MAX; ++op)
             for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
+                if (method != NDR_REDUCE_TREE && ndr_dtype_is_narrow(dtype)) continue; /* refused */
                 if (method == NDR_REDUCE_ATOMIC && ndr_dtype_size(dtype) == 8 && !caps->info.has_int64_atomics) continue;
                 print_variants(caps, &ndr_reduce_operation,
                            &(ndr_reduce_request){ .dtype = dtype,
