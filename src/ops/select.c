@@ -136,20 +136,53 @@ static ndr_status refuse_all(const ndr_operation *operation, const ndr_context *
                     operation->name, context->caps.info.name, context->caps.info.driver);
 }
 
+/* The variants that must be tried and have not been. */
+static ndr_lacks find_untried(const ndr_operation *operation, ndr_context *context)
+{
+    ndr_preference *known;
+    ndr_lacks untried = 0;
+    if (ndr_op_get_every_class(context, operation, &known) != NDR_OK) return 0;
+    for (size_t i = 0; i < operation->variant_count; ++i)
+        if (operation->variants[i]->prove) untried |= ndr_op_leave_out(operation, operation->variants[i]);
+    return untried & ~atomic_load(&known->judged);
+}
+
+/* Whether a variant is tried in a thread, and meanwhile another one can run the request; `left_out` gets those that
+ * must be tried first. Such a thread itself tries what it needs. */
+static bool waits_for_trial(const ndr_operation *operation, ndr_context *context, const void *request, ndr_lacks lacks,
+                            const ndr_op_variant *variant, ndr_lacks *left_out)
+{
+    ndr_choices *choices;
+    const ndr_lacks untried = find_untried(operation, context);
+    if (!(untried & ndr_op_leave_out(operation, variant))) return false;
+    if (ndr_choices_get(context, &choices) != NDR_OK) return false;
+    if (atomic_load(&choices->trusts) || choices->tried_for) return false;
+    if (!ndr_op_select(operation, &context->caps, lacks | untried, NULL, request)) return false;
+    if (!ndr_op_tries(operation, context, variant)) return false;
+    *left_out |= untried;
+    return true;
+}
+
 /* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now.
- * Nothing of `left_out` is selected. */
+ * Nothing of `left_out` is selected. One that must be tried is tried now if a test or ndr_tune() prefers it, or if
+ * `waits` is NULL; otherwise `waits` becomes true, and another is selected. */
 static ndr_status select_variant(const ndr_operation *operation, ndr_context *context, const void *request,
-                                 ndr_lacks left_out, const ndr_op_variant **variant)
+                                 ndr_lacks left_out, bool *waits, const ndr_op_variant **variant)
 {
     ndr_lacks lacks;
     const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
     const ndr_op_variant *preferred;
-    bool is_right;
+    bool is_right = false;
     do {
         NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
         lacks |= left_out;
         *variant = ndr_op_select(operation, &context->caps, lacks, preferred, request);
         if (!*variant) return refuse_all(operation, context);
+        if (waits && *variant != preferred
+            && waits_for_trial(operation, context, request, lacks, *variant, &left_out)) {
+            *waits = true;
+            continue;
+        }
         NDR_TRY(ndr_op_prove(operation, context, *variant, &is_right));
         if (!is_right) left_out |= ndr_op_leave_out(operation, *variant);
     } while (!is_right);
@@ -168,7 +201,7 @@ ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *contex
                 "ndr_%s_explain: text is NULL, but capacity is %zu; pass memory of that size, "
                 "or 0",
                 operation->name, capacity);
-    NDR_TRY(select_variant(operation, context, request, 0, &variant));
+    NDR_TRY(select_variant(operation, context, request, 0, NULL, &variant));
     NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
     ndr_op_explain(operation, &context->caps, lacks, preferred, request, &whole);
     const bool failed = whole.failed;
@@ -225,11 +258,13 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     const ndr_op_variant *variant;
     ndr_status status;
     ndr_lacks left_out = 0;
+    bool waits = false;
     do {
-        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, &waits, &variant));
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
                                  : ndr_op_run_variant(variant, order, request, event);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));
+    if (waits) ndr_op_start_trials(context);
     return status;
 }
 
@@ -239,7 +274,7 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
     ndr_status status;
     ndr_lacks left_out = 0;
     do {
-        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, NULL, &variant));
         status = ndr_op_build_variant(variant, context, request, kernel);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));
     return status;
