@@ -17,6 +17,13 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
+/* Buffers begin where it reads and writes. */
+static bool may_take_copy_engine(const ndr_caps *caps)
+{
+    enum { MAP_BYTES = 128 };
+    return may_take_mma(caps) && caps->info.view_align_bytes % MAP_BYTES == 0;
+}
+
 static bool has_large_groups(const ndr_caps *caps)
 {
     const ndr_device_info *device = &caps->info;
@@ -36,6 +43,8 @@ static const struct {
     { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
+    { NDR_NEEDS_NARROW_MMA, "PTX that copies and multiplies matrices of half, bfloat16 and bytes",
+      may_take_copy_engine },
 };
 
 const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)

@@ -25,6 +25,7 @@ typedef enum ndr_need {
     NDR_NEEDS_LARGE_GROUPS = 1u << 3, /* groups of 512 items with 32 KiB of local memory */
     NDR_NEEDS_F16_MMA = 1u << 4,      /* the same for half and bfloat16 */
     NDR_NEEDS_ROUNDED_MMA = 1u << 5,  /* the same, of kernels with one half for each element */
+    NDR_NEEDS_NARROW_MMA = 1u << 6,   /* the same for half, bfloat16 and bytes, which the copy engine brings */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

@@ -397,14 +397,12 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
     const ndr_op_variant coarse = {
         .name = "coarse", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .launch = run_inexactly
     };
-    const ndr_op_variant rounded = {
-        .name = "rounded",
-        .needs = NDR_NEEDS_ROUNDED_MMA,
-        .cannot = ndr_matmul_is_unusual,
-        .write = tiled->write,
-        .plan = tiled->plan,
-        .launch = run_rounded
-    };
+    const ndr_op_variant rounded = { .name = "rounded",
+                                     .needs = NDR_NEEDS_ROUNDED_MMA,
+                                     .cannot = ndr_matmul_is_unusual,
+                                     .write = tiled->write,
+                                     .plan = tiled->plan,
+                                     .launch = run_rounded };
     assert_true(is_proved(tiled));
     assert_false(is_proved(&idle));
     assert_false(is_proved(&inexact));
