@@ -348,17 +348,21 @@ static ndr_op_plan plan_of_units(const ndr_caps *caps, const ndr_matmul_request 
     return ndr_op_make_plan(units, caps, product);
 }
 
-static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, unsigned width)
+static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
 {
-    ndr_caps caps = caps_with_warps();
-    caps.info.compute_units = 132;
-    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F16);
-    const ndr_op_plan plan = plan_of_units(&caps, &product);
+    const ndr_caps caps = caps_with_warps();
+    const ndr_op_plan plan = plan_of_units(&caps, product);
     assert_int_equal(number_after(plan.options, "-DTEAMS="), teams);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
 }
 
-/* Each width of sums that the kernel has is in a proof. */
+static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, unsigned width)
+{
+    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F16);
+    check_units(&product, teams, width);
+}
+
+/* All that the kernel has are in proofs. */
 static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
 {
     (void)state;
@@ -367,9 +371,16 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
     check_tile_of_units(3072, 3072, 3072, 2, 192);
     check_tile_of_units(1024, 1024, 1024, 1, 128);
     check_tile_of_units(512, 512, 512, 1, 64);
-    check_tile_of_units(1660, 2552, 200, 2, 256); /* of proofs */
-    check_tile_of_units(1660, 2568, 200, 3, 192);
-    check_tile_of_units(190, 130, 4104, 1, 64);
+    check_tile_of_units(5, 40, 8, 1, 64); /* of proofs */
+    ndr_matmul_request triangle = product_of(1100, 1100, 136, NDR_DTYPE_BF16);
+    triangle.part = NDR_MATRIX_LOWER;
+    check_units(&triangle, 1, 128);
+    check_tile_of_units(259, 6536, 136, 1, 256);
+    check_tile_of_units(203, 6536, 115, 2, 128);
+    check_tile_of_units(331, 8176, 136, 2, 192);
+    check_tile_of_units(1660, 2552, 200, 2, 256);
+    check_tile_of_units(534, 5224, 72, 3, 128);
+    check_tile_of_units(1660, 2568, 400, 3, 192);
 }
 
 /* Groups of one round; stages within the local memory that such a device has; sums of parts in the workspace. */
