@@ -35,20 +35,22 @@ typedef struct ndr_trials {
 
 /* ---- the end of the process ---- */
 
-/* Before it, all threads end: then drivers free what their compilers use. */
+/* Drivers free what their compilers use when the process ends. So exit() waits for the threads, which end after the
+ * build or the command that they are in; it makes no calls of OpenCL. */
 static struct {
-    ndr_mutex lock; /* guards the others */
+    ndr_mutex lock; /* guards `running` and `is_registered` */
     ndr_condition has_ended;
     size_t running;
-    unsigned long process; /* that counts them */
     bool is_registered;
-} threads = { NDR_MUTEX_INITIALIZER(NDR_LOCK_TRIALS), NDR_CONDITION_INITIALIZER, 0, 0, false };
+    atomic_ulong process; /* that counts them: a child made by fork() has none */
+} threads = { .lock = NDR_MUTEX_INITIALIZER(NDR_LOCK_TRIALS), .has_ended = NDR_CONDITION_INITIALIZER };
 static atomic_bool process_ends;
+static _Thread_local bool is_thread; /* which cannot wait for itself if a callback of the log calls exit() */
 
 static void end_all(void)
 {
-    if (threads.process != ndr_process_id()) return;
     atomic_store(&process_ends, true);
+    if (is_thread || atomic_load(&threads.process) != ndr_process_id()) return;
     ndr_mutex_lock(&threads.lock);
     while (threads.running > 0) ndr_condition_wait(&threads.has_ended, &threads.lock);
     ndr_mutex_unlock(&threads.lock);
@@ -59,8 +61,7 @@ static bool count_thread(void)
 {
     ndr_mutex_lock(&threads.lock);
     if (!threads.is_registered) threads.is_registered = atexit(end_all) == 0;
-    if (threads.process != ndr_process_id()) threads.running = 0;
-    threads.process = ndr_process_id();
+    if (atomic_exchange(&threads.process, ndr_process_id()) != ndr_process_id()) threads.running = 0;
     const bool is_counted = threads.is_registered && !atomic_load(&process_ends);
     threads.running += is_counted;
     ndr_mutex_unlock(&threads.lock);
@@ -129,6 +130,7 @@ static void *run(void *argument)
 {
     ndr_trials *const all = argument;
     ndr_context *const own = all->own;
+    is_thread = true;
     for (trial *next; (next = take_next(all)) != NULL;) end_trial(all, next, try(own, next));
     ndr_context_destroy(own);
     end_thread();
