@@ -22,9 +22,14 @@ bool ndr_matmul_is_integer(const ndr_matmul_request *request)
     return request->dtype == NDR_DTYPE_I8 || request->dtype == NDR_DTYPE_U8;
 }
 
-const char *ndr_matmul_sum_type(const ndr_matmul_request *request)
+const char *ndr_matmul_result_type(const ndr_matmul_request *request)
 {
     return request->dtype == NDR_DTYPE_F64 ? "double" : ndr_matmul_is_integer(request) ? "uint" : "float";
+}
+
+size_t ndr_matmul_result_bytes(const ndr_matmul_request *request)
+{
+    return request->dtype == NDR_DTYPE_F64 ? sizeof(double) : sizeof(float);
 }
 
 /* Whether products of that type can be stored as the other one: of floats of up to 32 bits any of these, and of all but
