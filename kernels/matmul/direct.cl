@@ -26,12 +26,12 @@
 #define EDGE_ROWS 16 /* of B, copied at a time */
 #define COPIES_A CONVERTS_IN
 #define COPIES_B (CONVERTS_IN || TRANSPOSES_B)
-#if COPIES_B
-#define FETCH_DIRECT FETCH_NOTHING
-#elif BATCH && FETCH_C
+#if BATCH && FETCH_C
 #define FETCH_DIRECT FETCH_ALL
 #elif BATCH
 #define FETCH_DIRECT FETCH_BOTH
+#elif COPIES_B
+#define FETCH_DIRECT FETCH_NOTHING
 #else
 #define FETCH_DIRECT FETCH_ROW
 #endif
@@ -142,20 +142,19 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *
     const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
     const ulong left = ndr_group_id(it, 2) * cols, right = min(blocks, left + cols);
     const ulong steps = (m + MR - 1) / MR * blocks * k; /* of a product */
-    ahead next = { .b_share = BATCH ? share_of(k * b_pitch, steps) : ROWS_AHEAD * b_pitch };
-    next.a_share = BATCH ? share_of((TRANSPOSES_A ? k : m) * a_pitch, steps) : 0;
-    next.c_share = FETCH_C ? share_of(m * c_pitch, steps) : 0;
+    ahead next = { .rows = ROWS_AHEAD * b_pitch };
+    next.a_share = share_of((TRANSPOSES_A ? k : m) * a_pitch * sizeof(IN_T), steps);
+    next.b_share = share_of((TRANSPOSES_B ? n : k) * b_pitch * sizeof(IN_T), steps);
+    next.c_share = share_of(m * c_pitch * sizeof(OUT_T), steps);
     a += a_offset;
     b += b_offset;
     c += c_offset;
     for (ulong i = first; i < last; ++i) {
         global const IN_T *const a_now = a + A_OF(i), *const b_now = b + B_OF(i);
         global OUT_T *const c_now = c + C_OF(i);
-#if !COPIES_B
-        next.a = a + (i + 1) * a_stride;
-        next.b = b + (i + 1) * b_stride;
-        next.c = c + (i + 1) * c_stride;
-#endif
+        next.a = (global const char *)(a + (i + 1) * a_stride);
+        next.b = (global const char *)(b + (i + 1) * b_stride);
+        next.c = (global const char *)(c + (i + 1) * c_stride);
         OVER_BLOCKS {
             const ulong row = CLAMP_M || EVEN ? place : min(place, m - MR);
             const ulong col = (j * most - min(j, narrow)) * LANES;
@@ -189,11 +188,11 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *
 #else
             multiply_block(&to, a_now + A_ROW(row, a_pitch), a_row, A_COL(1, a_pitch), b_now + col, b_pitch, k,
                            next EPILOGUE_ARGUMENTS);
+#endif
+#endif
             next.a += k * next.a_share;
             next.b += k * next.b_share;
             next.c += k * next.c_share;
-#endif
-#endif
         }
     }
 }

@@ -4,8 +4,8 @@
  * gemm_packed   multiplies. It copies A block by block to local memory, in the order of use. While it uses one panel,
  *               it prefetches the next.
  *
- * The panels are in the queue's workspace, behind its head, and behind them each group's results of earlier passes along
- * k. The own counter there distributes the work. */
+ * The panels are in the queue's workspace, behind its head, and behind them the results of each group's block between
+ * passes along k. The own counter there distributes the work. */
 #include "ndr/atomic.clh"
 #include "ndr/nd_item.clh"
 
@@ -35,10 +35,16 @@ DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_PANEL)
      take_results(result, sum, vectors),                                                                     \
      pass_on(&to, result, vectors, kept, is_first, is_last EPILOGUE_ARGUMENTS))
 
-/* Add what the passes before have kept. Keep it, or store it after the last pass. */
-NDR_INLINE_ void pass_on(const target *to, VR result[MR][VECTORS], uint vectors, global R *kept, bool is_first,
+/* Add the block to those of the passes before. Results are kept in the workspace until the last pass, unless C can hold
+ * them. */
+NDR_INLINE_ void pass_on(target *to, VR result[MR][VECTORS], uint vectors, global R *kept, bool is_first,
                          bool is_last EPILOGUE_PARAMETERS)
 {
+#if STORES_SUMS
+    if (!is_first) to->beta = (R)1;
+    STORE_BLOCK(to, result, vectors, (vectors - 1) * LANES);
+    (void)kept, (void)is_last;
+#else
 #pragma unroll
     for (uint r = 0; r < MR; ++r)
 #pragma unroll
@@ -49,6 +55,7 @@ NDR_INLINE_ void pass_on(const target *to, VR result[MR][VECTORS], uint vectors,
             if (!is_last) AT_R(global, at) = result[r][v];
         }
     if (is_last) STORE_BLOCK(to, result, vectors, (vectors - 1) * LANES);
+#endif
 }
 
 /* Copy B to panels of NR columns, padded with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
@@ -77,6 +84,24 @@ gemm_pack_b(ulong n, ulong k, global const IN_T *b, ulong b_offset, ulong b_pitc
     }
 }
 
+/* Copy the ribbons of `rows` rows of A to `block`. If it is stored by columns, AT_ONCE of them: what lies beside each other
+ * is read at once. */
+NDR_INLINE_ void bring_block(local T *block, global const IN_T *a, ulong a_pitch, uint rows, uint depth)
+{
+    uint i = 0;
+#if TRANSPOSES_A && MR % 8 == 0
+#define AT_ONCE 4
+    for (; i + AT_ONCE * MR <= rows; i += AT_ONCE * MR)
+        for (uint p = 0; p < depth; ++p)
+#pragma unroll
+            for (uint q = 0; q < AT_ONCE * MR / 8; ++q)
+                AT8(local, 0, block + (i + q * 8 / MR * MR) * depth + p * MR + q * 8 % MR) =
+                    LOAD_8(a + p * a_pitch + i + q * 8);
+#endif
+    for (; i < rows; i += MR)
+        BRING_RIBBON(local, block + i * depth, a + A_ROW(i, a_pitch), a_pitch, min((uint)MR, rows - i), depth);
+}
+
 /* A few groups share the work: each takes the next `block_rows` rows of C. `block` holds block_rows * DEPTH elements;
  * `kept_at` is where the results of group 0 are kept, in elements behind the workspace's head. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
@@ -97,7 +122,7 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
     c += c_offset + C_OF(0);
     const ulong passes = (k + DEPTH - 1) / DEPTH;
     const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal, as each pass reads and writes all of C */
-    const ulong share = (NR * MR + block_rows - 1) / block_rows; /* of the next panel, to prefetch in each step */
+    const ulong share = (NR * MR + block_rows - 1) / block_rows * sizeof(T); /* of the next panel, for each step */
     for (;;) {
         const ulong row0 = ndr_atomic_fetch_add(workspace + NDR_OWN_COUNTER, 1u) * block_rows;
         if (row0 >= m) return;
@@ -105,14 +130,13 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
         for (ulong p = 0; p < k; p += step) {
             const uint depth = (uint)min(step, k - p);
             const bool is_first = p == 0, is_last = p + step >= k;
-            for (ulong i = 0; i < rows; i += MR)
-                BRING_RIBBON(local, block + i * depth, a + A_ROW(row0 + i, a_pitch) + A_COL(p, a_pitch), a_pitch,
-                             (uint)min((ulong)MR, rows - i), depth);
+            bring_block(block, a + A_ROW(row0, a_pitch) + A_COL(p, a_pitch), a_pitch, (uint)rows, depth);
             for (ulong col = 0; col < n; col += NR) {
                 global const T *const panel = panels + (col / NR * k + p) * NR;
-                ahead next = { .b = col + NR < n ? panel + k * NR : panels + (p + depth) * NR, .b_share = share };
+                ahead next = { .b_share = share };
+                next.b = (global const char *)(col + NR < n ? panel + k * NR : panels + (p + depth) * NR);
                 for (ulong i = 0; i < rows; i += MR) {
-                    const target to = { c + (row0 + i) * c_pitch + col,
+                    target to = { c + (row0 + i) * c_pitch + col,
                                         c_pitch,
                                         0,
                                         (uint)min((ulong)MR, rows - i),
@@ -123,7 +147,7 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
                                         row0 + i,
                                         col };
                     if (!IS_PARTLY_IN(to.row, col, to.rows, to.cols)) continue;
-                    if (is_last) fetch_ahead(&to);
+                    if (STORES_SUMS || is_last) fetch_ahead(&to);
                     local const T *const ribbon = block + i * depth;
                     global R *const kept = all_kept + i * wide + col * MR;
                     V sum[MR][VECTORS];

@@ -102,8 +102,8 @@ static shares share(const ndr_caps *caps, const ndr_matmul_request *r, ndr_matmu
     const double item = even < enough ? even : enough;
     if (item >= product) return (shares){ ndr_ceil_div(all.products, (size_t)(item / product)), 1, 1 };
     if (copies_b(r)) {
-        const size_t items = (size_t)(product / item), cols = ndr_min_size(all.cols, items);
-        return (shares){ all.products, ndr_min_size(all.rows, ndr_ceil_div(items, cols)), cols };
+        const size_t items = FEWEST_PER_UNIT * (size_t)caps->info.compute_units;
+        return (shares){ all.products, ndr_min_size(all.rows, ndr_ceil_div(items, all.cols)), all.cols };
     }
     if (item >= row) return (shares){ all.products, ndr_ceil_div(all.rows, (size_t)(item / row)), 1 };
     const size_t blocks = (size_t)(item / row * (double)all.cols);

@@ -73,6 +73,7 @@ ndr_status ndr_matmul_make_epilogue(const char *call, const ndr_context *context
                                                   .scalar_count = d->scalar_count,
                                                   .input_count = d->input_count,
                                                   .index = "ndr_i",
+                                                  .along = 3,
                                                   .taken = taken },
                                        .swaps = d->is_column_major };
     NDR_TRY(ndr_names_check_list(&epilogue->names));

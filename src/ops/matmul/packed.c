@@ -10,6 +10,14 @@ typedef struct sizes {
     size_t kept; /* elements behind the panels, of results between passes along the depth */
 } sizes;
 
+/* Whether c itself holds the results between passes, as STORES_SUMS in kernels/matmul/blocks.clh. */
+static bool stores_sums(const ndr_matmul_request *r)
+{
+    const ndr_dtype output = ndr_matmul_output(r);
+    return output == (r->dtype == NDR_DTYPE_F64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32) && !ndr_matmul_is_integer(r)
+           && !r->part && !r->epilogue;
+}
+
 /* The rows that are multiplied at a time fit 7/8 of the first cache. A block of a fits 3/4 of the second one, and local
  * memory, and there is at least one for each compute unit. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
@@ -27,7 +35,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
     while (s.block_rows > block.rows && (s.block_rows * s.depth * bytes > room || m / s.block_rows < units))
         s.block_rows /= 2;
     while (s.depth > 8 && s.depth * s.block_rows * bytes > room) s.depth = s.depth / 16 * 8;
-    if (request->depth > s.depth) s.kept = s.workers * s.block_rows * s.panels * ndr_matmul_block_cols(block);
+    if (request->depth > s.depth && !stores_sums(request)) s.kept = s.workers * s.block_rows * s.panels * ndr_matmul_block_cols(block);
     return s;
 }
 
