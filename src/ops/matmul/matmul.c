@@ -52,9 +52,13 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request)
 
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix)
 {
-    const unsigned lanes = (unsigned)(16 / ndr_dtype_size(request->dtype));
+    const size_t bytes = ndr_matmul_result_bytes(request);
+    const unsigned lanes = (unsigned)(16 / bytes);
     const size_t ends = matrix->offset | matrix->pitch | matrix->cols | matrix->stride;
-    return ends % lanes == 0 ? lanes : 1;
+    const bool is_a = matrix == &request->a, is_b = matrix == &request->b;
+    const bool turns = (is_a && request->transposes_a) || (is_b && request->transposes_b);
+    const bool lies_anywhere = request->offsets[is_a ? 0 : is_b ? 1 : 2].buffer != NULL;
+    return matrix->element_bytes == bytes && !turns && !lies_anywhere && ends % lanes == 0 ? lanes : 1;
 }
 
 unsigned ndr_matmul_round_few(size_t count)
