@@ -116,7 +116,7 @@ ndr_status ndr_matmul_check_epilogue(const ndr_matmul_request *r, const ndr_cont
 /* What is converted to the dtype of c as it is stored. */
 static const char *value_type(ndr_dtype output)
 {
-    return output == NDR_DTYPE_F16 ? "float" : ndr_dtype_describe(output)->cl_name;
+    return ndr_dtype_is_narrow(output) ? "float" : ndr_dtype_describe(output)->cl_name;
 }
 
 static void add_parameters(const ndr_names *names, bool with_types, ndr_text *out)

@@ -36,7 +36,7 @@ size_t ndr_matmul_result_bytes(const ndr_matmul_request *request)
  * f64 others by an epilogue. */
 static bool gives(ndr_dtype dtype, ndr_dtype output, bool has_epilogue)
 {
-    const bool is_float = output == NDR_DTYPE_F16 || output == NDR_DTYPE_F32;
+    const bool is_float = output == NDR_DTYPE_F16 || output == NDR_DTYPE_BF16 || output == NDR_DTYPE_F32;
     const bool is_integer = output == NDR_DTYPE_I8 || output == NDR_DTYPE_U8 || output == NDR_DTYPE_I32;
     if (output == default_output(dtype)) return true;
     if (dtype == NDR_DTYPE_F64) return false;
@@ -50,9 +50,9 @@ static ndr_status check_output(const char *call, ndr_dtype dtype, ndr_dtype outp
                 "%s: output_dtype is %s, which a product of %s does not give; use %s", call, ndr_dtype_name(output),
                 ndr_dtype_name(dtype),
                 dtype == NDR_DTYPE_F64 ? "f64"
-                : has_epilogue         ? "f16, f32, i8, u8 or i32"
+                : has_epilogue         ? "f16, bf16, f32, i8, u8 or i32"
                 : is_integer           ? "i32, or an epilogue that converts r"
-                                       : "f16 or f32, or an epilogue that converts r");
+                                       : "f16, bf16 or f32, or an epilogue that converts r");
     return NDR_OK;
 }
 
@@ -60,9 +60,9 @@ static ndr_status check_type(const char *call, const ndr_context *context, const
 {
     const ndr_device_info *device = &context->caps.info;
     const ndr_dtype dtype = desc->dtype;
-    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64 || dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_I8
-                    || dtype == NDR_DTYPE_U8,
-                "%s: dtype is %s; use f32, f64, f16, i8 or u8", call,
+    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64 || dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16
+                    || dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_U8,
+                "%s: dtype is %s; use f32, f64, f16, bf16, i8 or u8", call,
                 dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64, "%s: device \"%s\" has no f64; use f32",
                    call, device->name);
