@@ -44,14 +44,6 @@ static void end(void *job)
 
 static void hand_over(void *job, bool on_device) { each(job, on_device ? to_device : to_host); }
 
-static uint16_t half_of(int value)
-{
-    if (value == 0) return 0;
-    unsigned m = (unsigned)(value < 0 ? -value : value) << 3, e = 15;
-    while (m < 1024) m *= 2, --e;
-    return (uint16_t)((value < 0 ? 0x8000 : 0) | e << 10 | (m - 1024));
-}
-
 /* Multiples of 2^-7 in [-1, 1), or of integers 1 instead of 2^-7: exact in all of the types. */
 static void fill(const forms *j, void *to, float *plain, uint64_t seed)
 {
@@ -61,7 +53,8 @@ static void fill(const forms *j, void *to, float *plain, uint64_t seed)
         plain[i] = (float)value * (is_integer ? 1 : 0x1p-7f);
         if (is_integer) ((int8_t *)to)[i] = (int8_t)value;
         else if (j->of.dtype == NDR_DTYPE_F32) ((float *)to)[i] = plain[i];
-        else ((uint16_t *)to)[i] = half_of(value);
+        else if (j->of.dtype == NDR_DTYPE_F16) ((uint16_t *)to)[i] = ndr_f16_from_float(plain[i]);
+        else ((uint16_t *)to)[i] = ndr_bf16_from_float(plain[i]);
     }
 }
 
@@ -187,6 +180,7 @@ static const bench_row rows[] = {
     SIZES("f32 r + bias", 0.97, .dtype = NDR_DTYPE_F32, .epilogue = FORMS_BIAS),
     SIZES("f32 gelu(r + bias)", 0.97, .dtype = NDR_DTYPE_F32, .epilogue = FORMS_GELU),
     SIZES("f16", 0.97, .dtype = NDR_DTYPE_F16),
+    SIZES("bf16", 0.97, .dtype = NDR_DTYPE_BF16),
     SIZES("i8", 0.97, .dtype = NDR_DTYPE_I8),
 };
 
