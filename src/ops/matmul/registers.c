@@ -20,10 +20,9 @@ ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_
                                          ndr_matmul_block block)
 {
     ndr_block_options out;
-    snprintf(out.chars, sizeof out.chars, "-DT=%s%s -DMR=%u -DVECTORS=%u -DLANES=%u -DFUSES=%d -DFETCH_AHEAD=%d%s",
-             request->dtype == NDR_DTYPE_F64 ? "double" : "float", ndr_matmul_is_integer(request) ? " -DR=uint" : "",
-             block.rows, block.vectors, block.lanes, request->core.fuses,
-             caps->info.type == NDR_DEVICE_TYPE_CPU, ndr_matmul_print_elements(request).chars);
+    snprintf(out.chars, sizeof out.chars, "-DT=%s -DMR=%u -DVECTORS=%u -DLANES=%u -DFUSES=%d -DFETCH_AHEAD=%d%s",
+             request->dtype == NDR_DTYPE_F64 ? "double" : "float", block.rows, block.vectors, block.lanes,
+             request->core.fuses, caps->info.type == NDR_DEVICE_TYPE_CPU, ndr_matmul_print_elements(request).chars);
     return out;
 }
 
