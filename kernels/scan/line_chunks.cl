@@ -58,21 +58,36 @@ static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint wid
 #else
 
 #define MOST 1024 /* lines of a block */
-#define LINE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(4)")
+#define ROW 64    /* elements that are combined before they are combined with the rest, where that is rounded */
+#define LINE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(8) interleave_count(1)")
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define X(i) x[IS_UNIT ? (long)(i) : (long)(i) * input_inner]
 #define Y(i) y[IS_UNIT ? (long)(i) : (long)(i) * output_inner]
 
-/* The values so far of each line, in rows of 64 elements and of 64 rows, so that rounding errors stay small: as tally. */
+#define ROUNDS_SUM IS_REAL
+#define ROUNDS_PRODUCT IS_REAL
+#define ROUNDS_MIN 0
+#define ROUNDS_MAX 0
+#define ROUNDS_BIT_AND 0
+#define ROUNDS_BIT_OR 0
+#define ROUNDS_BIT_XOR 0
+#define HAS_ROWS(n) (JOIN(ROUNDS_, OP_NAME) && (n) > ROW)
+
+/* The values so far of each line, in rows of ROW elements and of ROW rows, so that rounding errors stay small: as tally. */
 typedef struct tallies {
     T total[MOST], longer[MOST], row[MOST];
 } tallies;
+
+static inline void begin_all(tallies *t, const uint width)
+{
+    for (uint i = 0; i < width; ++i) t->total[i] = t->longer[i] = t->row[i] = NEUTRAL;
+}
 
 static inline void close_all(tallies *t, const uint width, const ulong count)
 {
     for (uint i = 0; i < width; ++i) t->longer[i] = COMBINE(t->longer[i], t->row[i]);
     for (uint i = 0; i < width; ++i) t->row[i] = NEUTRAL;
-    if (count % (64 * 64) != 0) return;
+    if (count % (ROW * ROW) != 0) return;
     for (uint i = 0; i < width; ++i) t->total[i] = COMBINE(t->total[i], t->longer[i]);
     for (uint i = 0; i < width; ++i) t->longer[i] = NEUTRAL;
 }
@@ -81,31 +96,27 @@ static inline void reduce_block(LINE_PARAMETERS, const ulong block, const uint w
 {
     tallies t;
     global const T *x = input_line(LINE_ARGUMENTS, block) + input_step * (long)begin;
-    for (uint i = 0; i < width; ++i) t.total[i] = t.longer[i] = t.row[i] = NEUTRAL;
+    global T *const value = value_of(LINE_ARGUMENTS, block, begin / size);
+    begin_all(&t, width);
     for (ulong k = 0; k < n; x += input_step) {
         LINE_LOOP for (uint i = 0; i < width; ++i) {
             const T own = X(i);
             t.row[i] = COMBINE(t.row[i], own);
         }
-        if (++k % 64 == 0) close_all(&t, width, k);
+        if (++k % ROW == 0 && HAS_ROWS(n)) close_all(&t, width, k);
     }
-    global T *const value = value_of(LINE_ARGUMENTS, block, begin / size);
     for (uint i = 0; i < width; ++i) {
         const T rows = COMBINE(t.longer[i], t.row[i]);
         value[i] = COMBINE(t.total[i], rows);
     }
 }
 
-static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+/* Scan n elements of each line from base[] on, in rows. */
+static inline void scan_rows(LINE_PARAMETERS, global const T *x, global T *y, T *base, const uint width, const ulong n)
 {
     tallies t;
-    T base[MOST];
-    global const T *x = input_line(LINE_ARGUMENTS, block) + input_step * (long)begin;
-    global T *y = output_line(LINE_ARGUMENTS, block) + output_step * (long)begin;
-    for (uint i = 0; i < width; ++i) {
-        t.total[i] = base[i] = value_before(LINE_ARGUMENTS, block + i, begin / size);
-        t.longer[i] = t.row[i] = NEUTRAL;
-    }
+    begin_all(&t, width);
+    for (uint i = 0; i < width; ++i) t.total[i] = base[i];
     for (ulong k = 0; k < n; x += input_step, y += output_step) {
         LINE_LOOP for (uint i = 0; i < width; ++i) {
             const T own = X(i), before = t.row[i], row = COMBINE(before, own);
@@ -113,11 +124,28 @@ static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint wid
             t.row[i] = row;
             Y(i) = COMBINE(base[i], shown);
         }
-        if (++k % 64 > 0) continue;
+        if (++k % ROW > 0) continue;
         close_all(&t, width, k);
         for (uint i = 0; i < width; ++i) base[i] = COMBINE(t.total[i], t.longer[i]);
     }
-    y = output_line(LINE_ARGUMENTS, block);
+}
+
+static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+{
+    T value[MOST];
+    global const T *x = input_line(LINE_ARGUMENTS, block) + input_step * (long)begin;
+    global T *const first = output_line(LINE_ARGUMENTS, block) + output_step * (long)begin, *y = first;
+    for (uint i = 0; i < width; ++i)
+        value[i] = begin > 0 ? value_before(LINE_ARGUMENTS, block + i, begin / size) : has_initial ? initial : NEUTRAL;
+    if (HAS_ROWS(n)) scan_rows(LINE_ARGUMENTS, x, y, value, width, n);
+    for (ulong k = 0; !HAS_ROWS(n) && k < n; ++k, x += input_step, y += output_step) {
+        LINE_LOOP for (uint i = 0; i < width; ++i) {
+            const T own = X(i), before = value[i], after = COMBINE(before, own);
+            value[i] = after;
+            Y(i) = IS_EXCLUSIVE ? before : after;
+        }
+    }
+    y = first;
     for (uint i = 0; IS_EXCLUSIVE && begin == 0 && i < width; ++i) Y(i) = OF_NONE;
 }
 

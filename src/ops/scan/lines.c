@@ -94,15 +94,15 @@ static void divide(const ndr_line_request *r, size_t enough, size_t least, share
     s->parts = ndr_max_size(ndr_ceil_div(r->count, s->size), 1);
 }
 
-/* A block of lines that are scanned together is a few lines of a cache wide, and narrower if there are few lines. Of lines
+/* A block of lines that are scanned together is a few lines of a cache wide; of few lines it has all, and parts. Of lines
  * that are scanned one by one, it has enough elements to amortise its start. */
 static shares divide_in_chunks(const ndr_line_request *r)
 {
-    enum { MOST = 1024, FEW = 64, BLOCKS = 16, ENOUGH = 1 << 14, LEAST = 1 << 15 };
+    enum { MOST = 1024, FEW = 64, BLOCKS = 8, ENOUGH = 1 << 14, LEAST = 1 << 15 };
     shares s = { .group = 1, .items = 1 };
-    const size_t inner = ndr_max_size(r->inner, 1);
+    const size_t inner = ndr_max_size(r->inner, 1), eighth = ndr_ceil_div(inner, BLOCKS * FEW) * FEW;
     if (r->is_along && r->is_unit) s.span = ndr_max_size(ENOUGH / ndr_max_size(r->count, 1), 1);
-    else s.span = ndr_clamp_size(ndr_ceil_div(inner, BLOCKS * FEW) * FEW, FEW, MOST);
+    else s.span = r->lines < BLOCKS * FEW ? MOST : ndr_min_size(eighth, MOST);
     s.span = ndr_min_size(s.span, inner);
     s.blocks = r->lines / inner * ndr_ceil_div(inner, s.span);
     divide(r, BLOCKS, LEAST / s.span, &s);
