@@ -596,7 +596,7 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     rows.input = ndr_array_of(four.get(), NDR_DTYPE_I32, ndr_range_2d(2, 2));
     rows.output = ndr_array_of(out.get(), NDR_DTYPE_I32, ndr_range_2d(2, 2));
     need(s.queue.array_scan(rows));
-    assert_int_equal(need(s.queue.read(out))[3], 7);
+    assert_int_equal(need(s.queue.read(out))[3], 5);
     ndr_sort_desc sort{};
     sort.dtype = NDR_DTYPE_I32;
     sort.keys.buffer = four.get();

@@ -186,14 +186,14 @@ static ndr_status launch(ndr_op_job *job)
     return launch_pass(job, job->kernel);
 }
 
-static NDR_OP_VARIANT(scan, line_chunks, "scan_line_chunks", 0, .others = { "scan_reduce_line_chunks" }, .form = CHUNKS,
+static NDR_OP_VARIANT(array_scan, line_chunks, "scan_line_chunks", 0, .others = { "scan_reduce_line_chunks" }, .form = CHUNKS,
                       .unsuited = ndr_op_lacks_vectors, .plan = plan, .launch = launch);
-static NDR_OP_VARIANT(scan, line_groups, "scan_line_groups", 0, .others = { "scan_reduce_line_groups" }, .form = GROUPS,
+static NDR_OP_VARIANT(array_scan, line_groups, "scan_line_groups", 0, .others = { "scan_reduce_line_groups" }, .form = GROUPS,
                       .plan = plan, .launch = launch);
 
 /* ---- the list ---- */
 
-static const ndr_op_variant *const variants[] = { &ndr_scan_line_chunks, &ndr_scan_line_groups };
+static const ndr_op_variant *const variants[] = { &ndr_array_scan_line_chunks, &ndr_array_scan_line_groups };
 
 static ndr_op_work work_of(const void *request)
 {

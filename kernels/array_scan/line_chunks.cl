@@ -4,7 +4,7 @@
  *   ALONG 0   all together, step by step: neighbouring lines are the lanes of vectors
  */
 #include "scan/run.clh"
-#include "scan/lines.clh"
+#include "array_scan/lines.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef ALONG

@@ -7,7 +7,7 @@
  * No group waits for another. */
 #include "reduce/tiles.clh"
 #include "scan/scan.clh"
-#include "scan/lines.clh"
+#include "array_scan/lines.clh"
 
 /* A default, so that the file compiles alone; the library sets others. */
 #ifndef ITEMS
