@@ -135,13 +135,14 @@ static bool check(void *job, const contender *who, size_t calls, bool thoroughly
     const bool turns_a = j->of.transposes_a && !is_plain, turns_b = j->of.transposes_b && !is_plain;
     uint64_t seed = calls + thoroughly;
     for (size_t i = 0; i < ELEMENTS; ++i) {
-        const size_t product = next_random(&seed) % j->of.count, row = next_random(&seed) % n;
-        const size_t col = next_random(&seed) % n, at = product * n * n + row * n + col;
+        const size_t product = (size_t)next_random(&seed) % j->of.count, row = (size_t)next_random(&seed) % n;
+        const size_t col = (size_t)next_random(&seed) % n, at = product * n * n + row * n + col;
         const float *a = (const float *)j->plain_a.host + product * n * n;
         const float *b = (const float *)j->plain_b.host + product * n * n;
         double sum = 0, size = 0;
         for (size_t p = 0; p < n; ++p) {
-            const double term = (double)a[turns_a ? p * n + row : row * n + p] * (double)b[turns_b ? col * n + p : p * n + col];
+            const size_t at_a = turns_a ? p * n + row : row * n + p, at_b = turns_b ? col * n + p : p * n + col;
+            const double term = (double)a[at_a] * (double)b[at_b];
             sum += term;
             size += fabs(term);
         }

@@ -92,7 +92,7 @@ typedef struct side {
 
 static size_t place(const side *s, size_t product, size_t row, size_t col)
 {
-    const size_t begin = s->offset + (s->offsets ? s->offsets[product] : product * s->stride);
+    const size_t begin = s->offset + (s->offsets ? (size_t)s->offsets[product] : product * s->stride);
     return begin + (s->by_columns ? col * s->pitch + row : row * s->pitch + col);
 }
 

@@ -55,13 +55,14 @@ static const char *cannot(const ndr_op_case *of)
     return ((const ndr_matmul_request *)of->request)->depth ? NULL : "there are no columns of a to multiply";
 }
 
+extern const ndr_op_variant ndr_matmul_direct;
+
 /* Copying pays off only if b exceeds half of a core's second cache, and with enough rows for each core to reuse the
  * copy. */
 static const char *unsuited(const ndr_op_case *of)
 {
     enum { ABOVE_ROWS = 32, ABOVE_ROWS_EACH = 16 };
     const ndr_matmul_request *r = of->request;
-    extern const ndr_op_variant ndr_matmul_direct;
     const char *reason = ndr_op_lacks_vectors(of);
     if (reason || ndr_op_cannot(&ndr_matmul_direct, r) || ndr_op_unsuited(&ndr_matmul_direct, of->caps, r))
         return reason;
