@@ -94,7 +94,8 @@ static ndr_matmul_desc product_of(const forms *j, ndr_dtype dtype, ndr_buffer *a
 static void run_libndr(void *job)
 {
     const forms *j = job;
-    const ndr_map_array bias = { "bias", { j->bias.buffer, NDR_DTYPE_F32, 0, ndr_range_2d(j->of.n, j->of.n), { 0, 1 } } };
+    const ndr_map_array bias = { "bias",
+                                 { j->bias.buffer, NDR_DTYPE_F32, 0, ndr_range_2d(j->of.n, j->of.n), { 0, 1 } } };
     ndr_matmul_desc desc = product_of(j, j->of.dtype, j->a.buffer, j->b.buffer);
     desc.transposes_a = j->of.transposes_a;
     desc.transposes_b = j->of.transposes_b;
@@ -169,9 +170,9 @@ const work forms_work = { forms_own, begin, end, refill, reset, hand_over, check
         .unit = &gflops, .amount = 2.0 * (n_) * (n_) * (n_) * (count_), .alternates = true,                         \
         .rivals = { { "libndr, plain f32", { RATE_AT_LEAST, 0.9, aim_ } } },                                        \
     }
-#define SIZES(name, aim, ...)                                                                          \
+#define SIZES(name, aim, ...)                                                                                       \
     FORM("matmul " name " 256", aim, 256, 1, __VA_ARGS__), FORM("matmul " name " 1024", aim, 1024, 1, __VA_ARGS__), \
-        FORM("matmul " name " 2048", aim, 2048, 1, __VA_ARGS__),                                       \
+        FORM("matmul " name " 2048", aim, 2048, 1, __VA_ARGS__),                                                    \
         FORM("matmul " name " 1000 x 32", aim, 32, 1000, __VA_ARGS__)
 
 static const bench_row rows[] = {

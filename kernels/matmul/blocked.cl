@@ -201,7 +201,7 @@ static inline void add_slices(T sum[ITEM_M][ITEM_N], local T *scratch, uint slic
 #define PACK(x) ((V)((x)[0], (x)[1]))
 #endif
 
-/* Store LANES elements of a row of C, of which this tile stores [begin, end), and of which the first one is (row, col). */
+/* Store LANES elements of a row of C, of which the first one is (row, col). This tile stores [begin, end) of them. */
 NDR_INLINE_ void store_run(global OUT_T *c, const T *sum, uint begin, uint end, bool is_aligned, T alpha, T beta,
                            ulong product, ulong row, ulong col EPILOGUE_PARAMETERS)
 {
@@ -268,7 +268,7 @@ static inline uint first_row(uint item)
 #define ROW(i) ((i) / LANES * (ITEMS_M * LANES) + (i) % LANES)
 #define COL(j) ((j) * ITEMS_N)
 
-/* Whether the tile is stored by vectors. Where A and B are loaded by vectors, code for what C is not costs registers. */
+/* Whether the tile is stored by vectors. Where A and B are loaded by vectors, code for the other C costs registers. */
 #define HAS_VECTORS (A_RUN > 1 && B_RUN > 1)
 #define MAY_STORE_ELEMENTS (STORES_SUMS && (!HAS_VECTORS || C_RUN == 1))
 #define MAY_STORE_VECTORS (!STORES_SUMS || !HAS_VECTORS || C_RUN > 1)

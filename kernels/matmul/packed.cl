@@ -84,8 +84,8 @@ gemm_pack_b(ulong n, ulong k, global const IN_T *b, ulong b_offset, ulong b_pitc
     }
 }
 
-/* Copy the ribbons of `rows` rows of A to `block`. If it is stored by columns, AT_ONCE of them: what lies beside each other
- * is read at once. */
+/* Copy the ribbons of `rows` rows of A to `block`. If it is stored by columns, AT_ONCE of them: what lies beside each
+ * other is read at once. */
 NDR_INLINE_ void bring_block(local T *block, global const IN_T *a, ulong a_pitch, uint rows, uint depth)
 {
     uint i = 0;

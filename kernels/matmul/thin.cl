@@ -58,7 +58,8 @@ gemm_thin(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a,
         T x[THIN_ROWS][THIN_DEPTH];
         for (uint r = 0; r < THIN_ROWS; ++r)
 #pragma unroll
-            for (uint q = 0; q < THIN_DEPTH; ++q) x[r][q] = LOAD_IN(a, A_ROW(min((ulong)r, m - 1), a_pitch) + A_COL(p + q, a_pitch));
+            for (uint q = 0; q < THIN_DEPTH; ++q)
+                x[r][q] = LOAD_IN(a, A_ROW(min((ulong)r, m - 1), a_pitch) + A_COL(p + q, a_pitch));
         thin_steps(acc, x, b + p * b_pitch, b_pitch, vectors);
         for (uint j = vectors * LANES; j < cols; ++j)
             for (uint r = 0; r < THIN_ROWS; ++r)
@@ -73,6 +74,7 @@ gemm_thin(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a,
     for (uint r = 0; r < m; ++r)
         for (uint j = 0; j < cols; ++j) {
             if (!IS_IN_PART(r, col + j)) continue;
-            store_result(RESULT(acc[r][j]), alpha, beta, c, r * c_pitch + col + j, product, r, col + j EPILOGUE_ARGUMENTS);
+            store_result(RESULT(acc[r][j]), alpha, beta, c, r * c_pitch + col + j, product, r,
+                         col + j EPILOGUE_ARGUMENTS);
         }
 }

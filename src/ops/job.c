@@ -7,8 +7,8 @@
 
 /* ---- kernels ---- */
 
-/* A text of the caller may use the names of the options' macros. So these are lines behind the text, "#define ROWS 4" for
- * -DROWS=4. In `rest` the other options remain, and names that no caller uses. */
+/* A text of the caller may use the names of the options' macros. So these are lines behind the text, "#define ROWS 4"
+ * for -DROWS=4. In `rest` remain the other options, and names that no caller uses. */
 static void define(const char *options, ndr_text *text, ndr_text *rest)
 {
     ndr_text_add_all(text, "\n");

@@ -331,7 +331,8 @@ static void check_form(const form *f, uint64_t *seed)
     inputs_[0].array.stride[0] = 0, inputs_[0].array.stride[1] = 1;
     const ndr_map_scalar three = { "three", ndr_arg_of(3.0f) };
     /* With names that kernels have as macros. */
-#define NAMES "#define T 3\n#define R 3\n#define MR 3\n#define LANES 3\n#define TILE_M 3\n#define ITEM_M 3\n#define DEPTH 3\n"
+#define NAMES \
+    "#define T 3\n#define R 3\n#define MR 3\n#define LANES 3\n#define TILE_M 3\n#define ITEM_M 3\n#define DEPTH 3\n"
     const char *const rectified = f->dtype == NDR_DTYPE_F64
                                       ? NAMES "double rectified(double x)\n{ return fmax(x, T - 3.0); }"
                                       : NAMES "float rectified(float x)\n{ return fmax(x, MR - 3.0f); }";

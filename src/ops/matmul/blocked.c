@@ -163,8 +163,8 @@ static size_t b_elements(const ndr_matmul_request *r, const sizes *s)
     return s->copies_b ? padded(r, r->depth) * padded(r, r->c.cols) : 0;
 }
 
-/* Copy the matrices of a large product whose rows are not whole vectors of the type that is multiplied: the largest tiles
- * need vectors. Transposed ones, and those of other types, are slower to read in place. If one is copied, both are
+/* Copy the matrices of a large product whose rows are not whole vectors of the type that is multiplied: the largest
+ * tiles need vectors. Transposed ones, and those of other types, are slower to read in place. If one is copied, both are
  * multiples of a vector along k. */
 static void choose_copies(const ndr_caps *caps, const ndr_matmul_request *r, sizes *s)
 {
@@ -211,10 +211,7 @@ static sizes sizes_for(const ndr_op_case *of)
     return s;
 }
 
-static const char *cannot(const ndr_op_case *of)
-{
-    return ndr_matmul_is_too_wide(of->request);
-}
+static const char *cannot(const ndr_op_case *of) { return ndr_matmul_is_too_wide(of->request); }
 
 static const char *unsuited(const ndr_op_case *of)
 {
@@ -273,13 +270,14 @@ static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r)
     const size_t items = group_items(s.tile), divided = s.tiles - s.whole;
     const size_t whole = s.whole / ndr_matmul_first_count(job->of.request) * ndr_matmul_count(r);
     const ndr_nd_range range = ndr_nd_range_1d((whole + divided * s.parts) * items, items);
-    const ndr_arg list[] = { ndr_arg_of(r->c.rows),   ndr_arg_of(r->c.cols),          ndr_arg_of(r->depth),
-                             ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a),  ndr_arg_of(r->a.offset),
-                             ndr_arg_of(r->a.pitch),  ndr_arg_of(r->a.stride),        ndr_operand_arg(&r->b),
-                             ndr_arg_of(r->b.offset), ndr_arg_of(r->b.pitch),         ndr_arg_of(r->b.stride),
-                             ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer),  ndr_arg_of(r->c.offset),
-                             ndr_arg_of(r->c.pitch),  ndr_arg_of(r->c.stride),        ndr_arg_of(whole),
-                             ndr_arg_of(divided),     ndr_arg_of(s.depth),            ndr_op_workspace_arg(job) };
+    const ndr_arg list[] = {
+        ndr_arg_of(r->c.rows),         ndr_arg_of(r->c.cols),   ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha),
+        ndr_operand_arg(&r->a),        ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),  ndr_arg_of(r->a.stride),
+        ndr_operand_arg(&r->b),        ndr_arg_of(r->b.offset), ndr_arg_of(r->b.pitch),  ndr_arg_of(r->b.stride),
+        ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer), ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),
+        ndr_arg_of(r->c.stride),       ndr_arg_of(whole),       ndr_arg_of(divided),     ndr_arg_of(s.depth),
+        ndr_op_workspace_arg(job)
+    };
     return ndr_matmul_launch_with(job, job->kernel, &range, r, list, NDR_COUNT_OF(list));
 }
 
@@ -289,17 +287,10 @@ static ndr_status add_parts(ndr_op_job *job, const sizes *s)
     const size_t divided = s->tiles - s->whole, vectors = s->tile->item_m * s->tile->item_n / lanes_of(r);
     const size_t items = group_items(s->tile) / s->tile->slices;
     const ndr_nd_range range = ndr_nd_range_1d(divided * vectors * items, items);
-    const ndr_arg list[] = { ndr_arg_of(r->c.rows),
-                             ndr_arg_of(r->c.cols),
-                             ndr_matmul_scalar(r, r->alpha),
-                             ndr_matmul_scalar(r, r->beta),
-                             ndr_arg_of(r->c.buffer),
-                             ndr_arg_of(r->c.offset),
-                             ndr_arg_of(r->c.pitch),
-                             ndr_arg_of(s->whole),
-                             ndr_arg_of(divided),
-                             ndr_arg_of(s->parts),
-                             ndr_op_workspace_arg(job) };
+    const ndr_arg list[] = { ndr_arg_of(r->c.rows),         ndr_arg_of(r->c.cols),    ndr_matmul_scalar(r, r->alpha),
+                             ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer),  ndr_arg_of(r->c.offset),
+                             ndr_arg_of(r->c.pitch),        ndr_arg_of(s->whole),     ndr_arg_of(divided),
+                             ndr_arg_of(s->parts),          ndr_op_workspace_arg(job) };
     return ndr_matmul_launch_with(job, job->others[1], &range, r, list, NDR_COUNT_OF(list));
 }
 

@@ -1,5 +1,5 @@
-/* direct.c - the product on CPUs in one launch, for those that fit the caches: a and b are read in place, or copied block
- * by block to local memory. */
+/* direct.c - the product on CPUs in one launch, for those that fit the caches: a and b are read in place, or copied
+ * block by block to local memory. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>

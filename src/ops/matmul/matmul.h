@@ -120,8 +120,8 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
 /* Pure, for cannot(): NULL if the kernels' 32-bit offsets reach a tile of a and b, otherwise the reason. */
 const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
 
-/* Pure, for a matrix of the request: elements of 16 bytes if it is of the type that is multiplied, not transposed, and each
- * row starts and ends at a multiple of that, or 1. */
+/* Pure, for a matrix of the request: elements of 16 bytes if it is of the type that is multiplied, not transposed, and
+ * each row starts and ends at a multiple of that, or 1. */
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
 
 /* Pure: the power of two from `count` on, at most NDR_FEW. */

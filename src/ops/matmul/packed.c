@@ -35,7 +35,8 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *request)
     while (s.block_rows > block.rows && (s.block_rows * s.depth * bytes > room || m / s.block_rows < units))
         s.block_rows /= 2;
     while (s.depth > 8 && s.depth * s.block_rows * bytes > room) s.depth = s.depth / 16 * 8;
-    if (request->depth > s.depth && !stores_sums(request)) s.kept = s.workers * s.block_rows * s.panels * ndr_matmul_block_cols(block);
+    if (request->depth > s.depth && !stores_sums(request))
+        s.kept = s.workers * s.block_rows * s.panels * ndr_matmul_block_cols(block);
     return s;
 }
 

@@ -36,6 +36,5 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
              ndr_matmul_print_block(of->caps, r, ndr_matmul_choose_block(r)).chars, rows_for(r));
 }
 
-NDR_OP_VARIANT(matmul, thin, "gemm_thin", 0, .cannot = cannot, .unsuited = unsuited,
-               .write = ndr_matmul_write, .plan = plan,
-               .launch = ndr_matmul_launch_kernel);
+NDR_OP_VARIANT(matmul, thin, "gemm_thin", 0, .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write,
+               .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -47,8 +47,8 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
                                                 ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
                        .local_bytes = tile_bytes(s, element_bytes) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u%s", ndr_matmul_result_type(r), s->tile_m,
-             s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
+             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u%s", ndr_matmul_result_type(r),
+             s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
 }
 
 NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .write = ndr_matmul_write, .plan = plan,
