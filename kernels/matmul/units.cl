@@ -122,17 +122,10 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 
 #define SOME_SUMS 32 /* for which C is loaded at once */
 
-/* Of the sums and of C: what epilogues return, two neighbours, an element's name in maps. */
+/* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
 #define SUM4_float float4
 #define SUM4_uint uint4
 #define SUM4 JOIN(SUM4_, T)
-#define RESULT_f16 float
-#define RESULT_bf16 float
-#define RESULT_f32 float
-#define RESULT_i32 int
-#define RESULT_i8 char
-#define RESULT_u8 uchar
-#define RESULT JOIN(RESULT_, OUT)
 #define PAIR_f16 ushort2
 #define PAIR_bf16 ushort2
 #define PAIR_f32 float2
@@ -331,7 +324,7 @@ INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col
 
 /* What C gets for `count` sums of an item, the first of which is in that row and column. With beta 0 C is not read, it
  * may hold NaN. */
-INLINE void finish(RESULT *results, const T *sum, const product *p, const unit *u, uint row, uint col,
+INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit *u, uint row, uint col,
                    uint count EPILOGUE_PARAMETERS)
 {
     T old[SOME_SUMS];
@@ -354,7 +347,7 @@ static inline uint place_of(uint out, uint row, uint piece)
 }
 
 /* Write results of an item there, the first of which are those of sum `first` of a chunk. */
-INLINE void put_results(uint out, const RESULT *results, uint first)
+INLINE void put_results(uint out, const STORED_T *results, uint first)
 {
     const uint lane = get_local_id(0) % 32;
 #if OUT_BYTES == 2
@@ -409,7 +402,7 @@ INLINE void store_sums(const product *p, const unit *u, uint team, const T *sum,
 #pragma unroll
         for (uint s = 0; s < OUT_COLS / 2; s += SOME_SUMS)
             if (first + s < SUMS) {
-                RESULT results[SOME_SUMS];
+                STORED_T results[SOME_SUMS];
                 finish(results, sum + first + s, p, u, row, col + (first + s) * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
                 put_results(out, results, s);
             }
@@ -551,7 +544,7 @@ kernel __attribute__((reqd_work_group_size(TEAM, 1, 1))) void gemm_units_add(PAR
     for (uint i = 0; i < parts; ++i) all += from[(ulong)i * (TEAMS * SUMS / 4 * TEAM)];
     const T sum[4] = { all.x, all.y, all.z, all.w };
     const uint row = u.row + 64 * team + row_of_item(), col = u.col + 8 * quad + col_of_item();
-    RESULT results[4];
+    STORED_T results[4];
     finish(results, sum, &p, &u, row, col, 4 EPILOGUE_ARGUMENTS);
 #pragma unroll
     for (uint s = 0; s < 4; ++s)

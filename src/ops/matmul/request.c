@@ -22,9 +22,14 @@ bool ndr_matmul_is_integer(const ndr_matmul_request *request)
     return request->dtype == NDR_DTYPE_I8 || request->dtype == NDR_DTYPE_U8;
 }
 
-const char *ndr_matmul_sum_type(const ndr_matmul_request *request)
+const char *ndr_matmul_result_type(const ndr_matmul_request *request)
 {
     return request->dtype == NDR_DTYPE_F64 ? "double" : ndr_matmul_is_integer(request) ? "uint" : "float";
+}
+
+size_t ndr_matmul_result_bytes(const ndr_matmul_request *request)
+{
+    return request->dtype == NDR_DTYPE_F64 ? sizeof(double) : sizeof(float);
 }
 
 /* Whether products of that type can be stored as the other one: of floats of up to 32 bits any of these, and of all but
@@ -218,11 +223,12 @@ ndr_element_options ndr_matmul_print_elements(const ndr_matmul_request *r)
 {
     ndr_element_options out = { "" };
     const ndr_dtype output = ndr_matmul_output(r);
-    const bool is_usual = r->dtype == NDR_DTYPE_F32 || r->dtype == NDR_DTYPE_F64;
+    const bool is_usual = r->dtype == output && (r->dtype == NDR_DTYPE_F32 || r->dtype == NDR_DTYPE_F64);
+    const bool all = r->epilogue != NULL; /* which may have macros of these names */
     size_t used = 0;
-    if (!is_usual || output != r->dtype)
-        used += (size_t)snprintf(out.chars, sizeof out.chars, " -DIN=%s -DOUT=%s", ndr_dtype_name(r->dtype),
-                                 ndr_dtype_name(output));
+    if (all || !is_usual)
+        used += (size_t)snprintf(out.chars, sizeof out.chars, " -DR=%s -DIN=%s -DOUT=%s", ndr_matmul_result_type(r),
+                                 ndr_dtype_name(r->dtype), ndr_dtype_name(output));
     const struct {
         const char *name;
         unsigned value;
@@ -232,7 +238,7 @@ ndr_element_options ndr_matmul_print_elements(const ndr_matmul_request *r)
                  { "OFFSETS", (r->offsets[0].buffer ? 1u : 0) | (r->offsets[1].buffer ? 2u : 0)
                                   | (r->offsets[2].buffer ? 4u : 0) } };
     for (size_t i = 0; i < NDR_COUNT_OF(rest); ++i)
-        if (rest[i].value)
+        if (all || rest[i].value)
             used +=
                 (size_t)snprintf(out.chars + used, sizeof out.chars - used, " -D%s=%u", rest[i].name, rest[i].value);
     return out;

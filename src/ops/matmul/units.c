@@ -235,7 +235,7 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
                            .workspace_bytes = workspace_bytes(of->caps, &s, r) };
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a%s%s%s",
-             ndr_matmul_sum_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
+             ndr_matmul_result_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
              s.tile.n, s.stages, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
              r->transposes_b || is_bytes ? " -DTRANSPOSES_B=1" : "",
              r->part == NDR_MATRIX_WHOLE   ? ""
