@@ -85,6 +85,10 @@ ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, cons
                                   size_t offset_bytes, size_t size_bytes);
 ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes);
 
+/* ndr_buffer_fill() in this order. */
+ndr_status ndr_buffer_fill_in(const struct ndr_order *order, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
+                              const void *pattern, size_t pattern_bytes, ndr_event **event);
+
 /* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
 extern size_t ndr_max_fill_patterns;
 

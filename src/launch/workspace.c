@@ -14,6 +14,7 @@ struct ndr_workspace {
     bool is_lent;    /* to one thread, which alone uses the rest */
     bool is_private; /* of one host task, without an attachment */
     ndr_buffer *buffer;   /* NULL until the first use */
+    ndr_buffer *numbered; /* the same; of words that hold numbers alone */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
     ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
@@ -32,6 +33,7 @@ static void close_workspace(ndr_attachment *gone)
     ndr_workspace *workspace = (ndr_workspace *)gone;
     release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
+    ndr_buffer_destroy(workspace->numbered);
     ndr_condition_destroy(&workspace->is_back);
 }
 
@@ -44,24 +46,29 @@ static void release_ended(ndr_workspace *workspace)
     if (workspace->last && ndr_event_code(workspace->last) <= CL_COMPLETE) release_last(workspace);
 }
 
-/* OpenCL keeps the smaller buffer until its work is done. */
-static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes)
+/* A buffer instead of a smaller one, which OpenCL keeps until its work is done; its first bytes are zeros. Out of order,
+ * what waits for the new event also waits for the work on the other buffer. */
+static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes, size_t zero_bytes,
+                       ndr_buffer **buffer)
 {
-    enum { MIN_BYTES = 1 << 19 };
     static const cl_uint zero = 0;
-    if (workspace->buffer && workspace->buffer->size_bytes >= size_bytes) return NDR_OK;
+    if (*buffer && (*buffer)->size_bytes >= size_bytes) return NDR_OK;
+    const bool is_ordered = queue->is_out_of_order;
     ndr_buffer *made;
     ndr_event *cleared = NULL;
-    NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, MIN_BYTES), &made));
-    const ndr_status status = ndr_buffer_fill(queue, made, 0, NDR_WORKSPACE_HEAD_BYTES, &zero, sizeof zero,
-                                              queue->is_out_of_order ? &cleared : NULL);
+    NDR_TRY(ndr_buffer_create(queue->context, size_bytes, &made));
+    const bool has_other = buffer == &workspace->numbered || workspace->numbered;
+    const ndr_order order = { .queue = queue, .also = has_other ? workspace->last : NULL };
+    const ndr_status status =
+        ndr_buffer_fill_in(&order, made, 0, zero_bytes, &zero, sizeof zero, is_ordered ? &cleared : NULL);
     if (status != NDR_OK) {
         ndr_buffer_destroy(made);
         return status;
     }
-    ndr_buffer_destroy(workspace->buffer);
+    ndr_buffer_destroy(*buffer);
+    *buffer = made;
+    if (!cleared) return NDR_OK;
     release_last(workspace);
-    workspace->buffer = made;
     workspace->last = cleared;
     return NDR_OK;
 }
@@ -110,12 +117,14 @@ static void end_loan(ndr_workspace *workspace)
 
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
 {
+    enum { MIN_BYTES = 1 << 19 };
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
     if (!take(borrowed, queue)) NDR_TRY(new_private(&borrowed));
     release_ended(borrowed);
-    const ndr_status status = grow(borrowed, queue, size_bytes);
+    const ndr_status status =
+        grow(borrowed, queue, ndr_max_size(size_bytes, MIN_BYTES), NDR_WORKSPACE_HEAD_BYTES, &borrowed->buffer);
     if (status == NDR_OK) *workspace = borrowed;
     else end_loan(borrowed);
     return status;
@@ -135,6 +144,16 @@ ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return worksp
 ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace) { return workspace->last; }
 
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
+
+ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes,
+                                      ndr_buffer **buffer)
+{
+    enum { MIN_BYTES = 1 << 16 };
+    const size_t bytes = ndr_max_size(ndr_ceil_div(size_bytes, MIN_BYTES), 1) * MIN_BYTES;
+    NDR_TRY(grow(workspace, queue, bytes, bytes, &workspace->numbered));
+    *buffer = workspace->numbered;
+    return NDR_OK;
+}
 
 /* 0 is that of new marks. */
 unsigned ndr_workspace_take_number(ndr_workspace *workspace)

@@ -75,9 +75,19 @@ const ndr_op_variant *forced_variant;
 
 static const ndr_operation *forced_operation;
 
-static int open_forced(void **state)
+/* The drivers of CPUs run each group on a thread of the system, so that groups go on while others wait, although none
+ * documents it. */
+static int open_with_progress(void **state)
 {
     if (open_device(state) != 0) return -1;
+    const bool waits_by_words = device.has_int64_atomics && !(context->caps.disabled & NDR_DISABLE_PROGRESS);
+    if (device.type == NDR_DEVICE_TYPE_CPU) context->caps.groups_progress = waits_by_words;
+    return 0;
+}
+
+static int open_forced(void **state)
+{
+    if (open_with_progress(state) != 0) return -1;
     force(forced_operation, forced_variant->name);
     return 0;
 }
@@ -92,7 +102,7 @@ static bool is_on_list(const ndr_op_variant *variant)
 static bool is_left(const ndr_operation *operation, const ndr_op_variant *variant, bool (*is_chosen)(const ndr_op_variant *variant))
 {
     void *state = NULL;
-    const bool is_left = open_device(&state) == 0 && takes_variant(operation, variant) && !is_chosen(variant);
+    const bool is_left = open_with_progress(&state) == 0 && takes_variant(operation, variant) && !is_chosen(variant);
     close_device(&state);
     return is_left;
 }
