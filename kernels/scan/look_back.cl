@@ -121,14 +121,6 @@ INLINED T look_back(const uint rank, local parts *all, global ulong *words, cons
     return before;
 }
 
-/* The next tile. The last one that is taken leaves the counter at 0. */
-static inline uint take_tile(const ndr_group g, global uint *slot)
-{
-    const uint n = ndr_atomic_fetch_add(slot + NDR_SLOT_TAKEN, 1u);
-    if (n + 1 == ndr_group_range(g, 0)) ndr_atomic_store(slot + NDR_SLOT_TAKEN, 0u);
-    return n;
-}
-
 /* ---- copies of whole tiles ---- */
 
 #if COPIES_TILES
@@ -191,7 +183,7 @@ kernel void scan_look_back(PARAMETERS, uint slot, global ulong *words, uint numb
     const uint id = ndr_local_id(g, 0), rank = RANK(id);
     const ulong tiles = ndr_group_range(g, 0);
     local T *const own = tile + id * OWN;
-    if (id == 0) taken[0] = workspace ? take_tile(g, open_slot(g, workspace, slot)) : 0;
+    if (id == 0) taken[0] = workspace ? take_turn(g, open_slot(g, workspace, slot)) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong n = ((volatile local uint *)taken)[0], begin = (IS_BACKWARD ? tiles - 1 - n : n) * TILE;
     bring_tile(id, tile, has_come, &s, begin);

@@ -117,7 +117,7 @@ static void open_job(ndr_op_job *job, const ndr_op_variant *variant, const ndr_o
     job->context = order->queue->context;
     job->of = (ndr_op_case){ variant, &job->context->caps, request };
     job->order = order;
-    job->others[0] = job->others[1] = NULL;
+    for (unsigned i = 0; i < NDR_OTHER_KERNELS; ++i) job->others[i] = NULL;
     job->workspace = NULL;
     job->numbered = NULL;
     job->keeps_events = has_event || order->queue->is_out_of_order;
