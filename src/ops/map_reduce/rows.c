@@ -63,7 +63,8 @@ static size_t power_of_two_below(size_t n)
     return power;
 }
 
-/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together. */
+/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a row
+ * where they are few, so that no item of a group is idle, or 32. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
     enum { PREFERRED_GROUP = 256, TOGETHER = 32, WAVE = 1 << 18, LONGEST = 1 << 14, ENOUGH = 16 };
@@ -75,6 +76,10 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
     while (d.group > limit && d.group > 1) d.group /= 2;
     const size_t together = l->is_along_reduced ? 1 : ndr_min_size(TOGETHER, power_of_two_below(l->inner));
     d.items = ndr_min_size(power_of_two_below(ndr_max_size(count / 4, 1)), ndr_max_size(d.group / together, 1));
+    if (!l->is_along_reduced && l->inner > 0 && l->inner <= d.group / 2 && d.group / l->inner <= count / 4) {
+        d.items = d.group / l->inner;
+        d.group = d.items * l->inner;
+    }
     d.blocks = ndr_ceil_div(l->kept, d.group / d.items);
     d.parts = d.blocks == 0
                   ? 1
