@@ -60,7 +60,8 @@ static ndr_status fold_by_groups(ndr_op_job *job, const part *p)
 {
     enum { COLUMNS = 8 };
     const ndr_histogram_request *r = p->r;
-    const size_t group = p->range.local.size[0], columns = ndr_min_size(group, COLUMNS);
+    const size_t most = ndr_max_size(job->others[0]->info.max_group_size, 1);
+    const size_t group = ndr_min_size(p->range.local.size[0], most), columns = ndr_min_size(group, COLUMNS);
     const ndr_nd_range range = ndr_nd_range_1d(ndr_ceil_div(r->output.cols, columns) * group, group);
     return ndr_op_launch(job, job->others[0], range, r->bin_count, ndr_op_workspace_arg(job), (cl_uint)p->tables,
                          r->output.buffer, r->output.offset, (cl_uint)(r->adds || p->begin > 0), (cl_uint)columns,
