@@ -12,7 +12,7 @@ import subprocess
 
 from cffi import FFI
 
-HEADERS = ("ndr.h", "ndr_image.h", "ndr_shared.h", "ndr_ops.h")
+HEADERS = ("ndr.h", "ndr_image.h", "ndr_shared.h", "ndr_ops.h", "ndr_group.h")
 
 # What libndr calls: functions of ndr/_callbacks.py.
 CALLBACKS = """

@@ -20,6 +20,7 @@
 #define NDR_NDR_HPP
 
 #include "ndr/ndr.h"
+#include "ndr/ndr_group.h"
 #include "ndr/ndr_image.h"
 #include "ndr/ndr_ops.h"
 #include "ndr/ndr_shared.h"
@@ -300,7 +301,27 @@ template <class T> inline constexpr ndr_dtype dtype_of = ::ndr_dtype_of_(::ndr_t
 
 inline const char *name(ndr_dtype dtype) { return ndr_dtype_name(dtype); }           /**< "f32" and so on. */
 inline size_t size_bytes(ndr_dtype dtype) { return ndr_dtype_size(dtype); }          /**< Of one element. */
+inline uint16_t f16_from_float(float x) { return ndr_f16_from_float(x); }            /**< The nearest f16's bits. */
+inline float f16_to_float(uint16_t bits) { return ndr_f16_to_float(bits); }          /**< The value of an f16. */
+inline uint16_t bf16_from_float(float x) { return ndr_bf16_from_float(x); }          /**< The nearest bf16's bits. */
+inline float bf16_to_float(uint16_t bits) { return ndr_bf16_to_float(bits); }        /**< The value of a bf16. */
 inline const char *name(ndr_device_type type) { return ndr_device_type_name(type); } /**< "gpu" and so on. */
+
+/** Floats as elements of F16 or BF16. */
+inline result<std::vector<uint16_t>> narrow_floats(ndr_dtype dtype, const std::vector<float> &floats)
+{
+    std::vector<uint16_t> bits(floats.size());
+    const ndr_status status = ndr_narrow_floats(dtype, floats.size(), floats.data(), bits.data());
+    return detail::made(status, std::move(bits));
+}
+
+/** Elements of F16 or BF16 as floats. */
+inline result<std::vector<float>> widen_floats(ndr_dtype dtype, const std::vector<uint16_t> &bits)
+{
+    std::vector<float> floats(bits.size());
+    const ndr_status status = ndr_widen_floats(dtype, bits.size(), bits.data(), floats.data());
+    return detail::made(status, std::move(floats));
+}
 
 /** The devices of every driver. */
 inline result<std::vector<ndr_device_info>> devices()
@@ -1232,6 +1253,18 @@ template <class Self> class commands
         return copy(from, 0, to, 0, from.size(), done);
     }
 
+    /** Copy `count` elements to a buffer of another queue, which may be of another context. Without `done`, returns when
+     * they have arrived. */
+    template <class T, class Queue>
+    result<void> transfer(const buffer<T> &from, size_t from_first, const Queue &to_queue, const buffer<T> &to,
+                          size_t to_first, size_t count, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) {
+            return ndr_buffer_transfer(q, from.get(), bytes_of<T>(from_first), to_queue.get(), to.get(),
+                                       bytes_of<T>(to_first), bytes_of<T>(count), e);
+        });
+    }
+
     template <class T>
     result<void> copy_rect(const buffer<T> &from, const buffer<T> &to, const ndr_rect_desc &desc,
                            event *done = nullptr) const
@@ -1585,6 +1618,29 @@ class queue : public detail::handle<ndr_queue, ndr_queue_destroy>, public comman
 
     ndr_queue *raw() const noexcept { return get(); }    /**< For commands. */
     ndr_queue *passed() const noexcept { return get(); } /**< For commands. */
+};
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+/** Several devices, or parts of one, that work on arrays of the host: ndr_group.h. */
+class group : public detail::handle<ndr_group, ndr_group_destroy>
+{
+  public:
+    using handle::handle;
+
+    static result<group> create(const ndr_group_desc &desc = {})
+    {
+        ndr_group *raw = nullptr;
+        const ndr_status status = ndr_group_create(&desc, &raw);
+        return detail::made(status, group(raw));
+    }
+
+    /** The number of ranks. */
+    size_t size() const noexcept { return ndr_group_size(get()); }
+    result<void> matmul(const ndr_group_matmul_desc &desc) const { return detail::done(ndr_group_matmul(get(), &desc)); }
+    result<void> reduce(const ndr_group_reduce_desc &desc) const { return detail::done(ndr_group_reduce(get(), &desc)); }
+    result<void> map(const ndr_group_map_desc &desc) const { return detail::done(ndr_group_map(get(), &desc)); }
+    result<void> scan(const ndr_group_scan_desc &desc) const { return detail::done(ndr_group_scan(get(), &desc)); }
 };
 
 /* ---- tuning, building ahead ---------------------------------------------------------------------- */

@@ -214,6 +214,8 @@ static inline ndr_arg ndr_arg_ullong_(unsigned long long value) { return ndr_arg
 #define ndr_buffer_read(queue, ...) ndr_buffer_read(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_fill(queue, ...) ndr_buffer_fill(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_copy(queue, ...) ndr_buffer_copy(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_buffer_transfer(queue, from, offset, to_queue, ...) \
+    ndr_buffer_transfer(NDR_QUEUE_(queue), from, offset, NDR_QUEUE_(to_queue), __VA_ARGS__)
 #define ndr_buffer_copy_rect(queue, ...) ndr_buffer_copy_rect(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_write_rect(queue, ...) ndr_buffer_write_rect(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_buffer_read_rect(queue, ...) ndr_buffer_read_rect(NDR_QUEUE_(queue), __VA_ARGS__)

@@ -53,7 +53,7 @@ static inline ndr_array ndr_array_of(ndr_buffer *buffer, ndr_dtype dtype, ndr_ra
 /** An array with its name in an expression. The struct is fixed. */
 typedef struct ndr_map_array {
     const char *name; /**< A name of C. Not i, i0, i1 or i2, and not one that begins with ndr_. */
-    ndr_array array;  /**< The array. Elements of F16 are floats in the expression. */
+    ndr_array array;  /**< The array. Elements of F16 and BF16 are floats in the expression. */
 } ndr_map_array;
 
 /** A value with its name in an expression. The struct is fixed. */
@@ -86,6 +86,8 @@ typedef struct ndr_map_desc {
     size_t input_count;            /**< May be 0. */
     const ndr_map_array *outputs;  /**< `output_count` arrays, which are written. */
     size_t output_count;           /**< 1 or more; with scalars and inputs at most 24. */
+    size_t first; /**< The value of `i` and `i0` at the first element, for arrays of one dimension that are parts of longer
+                       ones. Default: 0. */
     NDR_MAY_GROW
 } ndr_map_desc;
 
@@ -133,8 +135,8 @@ typedef struct ndr_map_reduce_value {
  * { "mean", NDR_DTYPE_F64, NDR_OP_SUM, "x", "r.mean / n" }.
  *
  * An output is by default packed, in the order of the indexes of the dimensions that are kept, from its offset on: only
- * `buffer` is set, and perhaps `offset`. Its dtype is by default the one that is combined; another number, also F16,
- * converts the result. If its shape is set, that has the dimensions of the call's shape, with 1 in those that are
+ * `buffer` is set, and perhaps `offset`. Its dtype is by default the one that is combined; another number, also F16
+ * and BF16, converts the result. If its shape is set, that has the dimensions of the call's shape, with 1 in those that are
  * reduced, and its strides are used. It must not overlap an input or another output.
  *
  * The order of combination depends on shape, strides and limits of the device alone, so every run gives the same
@@ -328,7 +330,7 @@ NDR_SIZED ndr_status ndr_random_explain(ndr_context *context, const ndr_random_d
  * elements so far are. A float sum s of at most 2^34 elements satisfies |s - exact| <= 256 * eps * sum|x|, over the
  * initial value and the elements that s combines, on devices with groups of 256 items; docs/numerics.md has more. */
 typedef struct ndr_scan_desc {
-    ndr_dtype dtype;   /**< Any but F16. */
+    ndr_dtype dtype;   /**< I8 to U64, F32 or F64. */
     ndr_op op;         /**< Any; the bit operators for integers only. */
     bool is_exclusive; /**< Leave out the element itself. Default: inclusive. */
     bool is_backward;  /**< From the last element to the first one. */

@@ -1,6 +1,6 @@
-/* tiled.cl - C = alpha * A * B + beta * C, row-major, through local-memory tiles.
+/* tiled.cl - C = alpha * A * B + beta * C, row-major, through local-memory tiles: every product on every device.
  *
- *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
+ *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements. elements.clh has their types and forms.
  *
  *                 TILE_N                 A group owns one TILE_M x TILE_N tile of C and moves
  *              +---------+               a window of TILE_K along the columns of A and the rows
@@ -25,25 +25,28 @@
 #define ITEM_M 4
 #define ITEM_N 4
 #endif
+#include "matmul/elements.clh"
 
 #define GROUP_M (TILE_M / ITEM_M) /* items of a group along the rows of C */
 #define GROUP_N (TILE_N / ITEM_N) /* items of a group along the columns of C */
 
 /* Copy the rows x cols rectangle at (row, col) of a height x width matrix to `tile`, contiguously. All items of the
- * group call it; a barrier must come before the first read. */
-static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, global const T *matrix,
-                             ulong pitch, ulong row, ulong col, ulong height, ulong width)
+ * group call it; a barrier must come before the first read. `transposed`: the matrix is stored by columns. */
+static inline void load_tile(ndr_group g, local T *tile, uint rows, uint cols, global const IN_T *matrix, ulong pitch,
+                             int transposed, ulong row, ulong col, ulong height, ulong width)
 {
     for (uint i = (uint)ndr_local_linear_id(g); i < rows * cols; i += (uint)ndr_local_linear_range(g)) {
-        const ulong r = row + i / cols, c = col + i % cols;
-        tile[i] = r < height && c < width ? matrix[r * pitch + c] : (T)0;
+        const uint y = transposed ? i % rows : i / cols, x = transposed ? i / rows : i % cols;
+        const ulong r = row + y, c = col + x, at = transposed ? c * pitch + r : r * pitch + c;
+        tile[y * cols + x] = r < height && c < width ? LOAD_IN(matrix, at) : (T)0;
     }
 }
 
 /* Over (products, rows of tiles, columns of tiles) groups. */
-kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset,
-                       ulong a_pitch, ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride,
-                       T beta, global T *c, ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(3))
+kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global const IN_T *a, ulong a_offset,
+                       ulong a_pitch, ulong a_stride, global const IN_T *b, ulong b_offset, ulong b_pitch,
+                       ulong b_stride, T beta, global OUT_T *c, ulong c_offset, ulong c_pitch,
+                       ulong c_stride MORE_PARAMETERS, NDR_ND_RANGE(3))
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
     (void)count; /* the range has a group for each product */
@@ -55,13 +58,14 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
     const size_t y = ndr_local_id(it, 1), x = ndr_local_id(it, 2);
     const size_t row0 = ndr_group_id(it, 1) * TILE_M, col0 = ndr_group_id(it, 2) * TILE_N;
     const size_t product = ndr_group_id(it, 0);
-    a += a_offset + product * a_stride;
-    b += b_offset + product * b_stride;
-    c += c_offset + product * c_stride;
+    if (!IS_PARTLY_IN(row0, col0, TILE_M, TILE_N)) k = 0; /* for the whole group, which stores nothing */
+    a += a_offset + A_OF(product);
+    b += b_offset + B_OF(product);
+    c += c_offset + C_OF(product);
 
     for (ulong depth = 0; depth < k; depth += TILE_K) {
-        load_tile(g, a_tile, TILE_M, TILE_K, a, a_pitch, row0, depth, m, k);
-        load_tile(g, b_tile, TILE_K, TILE_N, b, b_pitch, depth, col0, k, n);
+        load_tile(g, a_tile, TILE_M, TILE_K, a, a_pitch, TRANSPOSES_A, row0, depth, m, k);
+        load_tile(g, b_tile, TILE_K, TILE_N, b, b_pitch, TRANSPOSES_B, depth, col0, k, n);
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
 
         for (uint p = 0; p < TILE_K; ++p)
@@ -75,8 +79,8 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
         for (uint j = 0; j < ITEM_N; ++j) {
             const size_t row = row0 + y + i * GROUP_M, col = col0 + x + j * GROUP_N;
             if (row >= m || col >= n) continue;
-            global T *out = &c[ndr_at((size_t)c_pitch, row, col)];
-            /* beta == 0: C may hold anything, even NaN, and is not read. */
-            *out = alpha * acc[i][j] + (beta == (T)0 ? (T)0 : beta * *out);
+            if (!IS_IN_PART(row, col)) continue;
+            store_result(acc[i][j], alpha, beta, c, ndr_at((size_t)c_pitch, row, col), product, row,
+                         col EPILOGUE_ARGUMENTS);
         }
 }

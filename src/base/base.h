@@ -104,7 +104,7 @@ bool ndr_hash_equal(ndr_hash a, ndr_hash b);
 
 typedef struct ndr_dtype_info {
     const char *name;    /* "f32": the name for users */
-    const char *cl_name; /* "float": the type in OpenCL C */
+    const char *cl_name; /* "float": the type in OpenCL C; of bf16 that of its bits */
     size_t size_bytes;
     bool is_float, is_signed;
 } ndr_dtype_info;
@@ -115,8 +115,8 @@ const ndr_dtype_info *ndr_dtype_describe(ndr_dtype dtype);
 /* "SUM"; NULL for a value that is no operator. */
 const char *ndr_op_name(ndr_op op);
 
-/* The bits of the half nearest to `value`, of two equally near ones the even one. */
-uint16_t ndr_half_bits(float value);
+/* Whether it is F16 or BF16, which are stored, but computed with as float. */
+bool ndr_dtype_is_narrow(ndr_dtype dtype);
 
 /* ---- sizes ---- */
 

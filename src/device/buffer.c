@@ -224,6 +224,15 @@ ndr_status ndr_buffer_check_use(const char *call, const char *name, const ndr_qu
     return ndr_buffer_check_unmapped(both, buffer, device_writes);
 }
 
+ndr_status ndr_buffer_check_apart(const char *call, ndr_bytes from, ndr_bytes to)
+{
+    NDR_REQUIRE(from.size_bytes == 0 || !ndr_bytes_overlap(from, to),
+                "%s: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer", call,
+                from.size_bytes, from.offset_bytes, to.offset_bytes,
+                from.buffer == to.buffer ? "the same buffer" : "two buffers over the same memory");
+    return NDR_OK;
+}
+
 /* ---- transfers ---- */
 
 /* A write leaves the host's memory unchanged. */
@@ -236,11 +245,11 @@ static ndr_status transfer(const char *call, ndr_work work, ndr_queue *queue, co
     NDR_TRY(ndr_buffer_check_unmapped(call, b->buffer, writes));
     NDR_TRY(ndr_check_host_access(call, "buffer", b->buffer->host_access, !writes, writes));
     NDR_TRY(ndr_check_host(call, host, b->size_bytes));
-    const ndr_transfer t = ndr_buffer_transfer(work, b, (void *)(uintptr_t)host);
+    const ndr_transfer t = ndr_buffer_transferring(work, b, (void *)(uintptr_t)host);
     return ndr_transfer_run(&order, &t, true, event);
 }
 
-ndr_transfer ndr_buffer_transfer(ndr_work work, const ndr_bytes *b, void *host)
+ndr_transfer ndr_buffer_transferring(ndr_work work, const ndr_bytes *b, void *host)
 {
     const ndr_cl_side side = { .cl = b->buffer->cl, .origin = { b->offset_bytes } };
     return (ndr_transfer){
@@ -280,10 +289,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
     const ndr_bytes source = { from, from_offset_bytes, size_bytes }, target = { to, to_offset_bytes, size_bytes };
     NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, from", order.queue, from, from_offset_bytes, size_bytes));
     NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_copy, to", order.queue, to, to_offset_bytes, size_bytes));
-    NDR_REQUIRE(size_bytes == 0 || !ndr_bytes_overlap(source, target),
-                "ndr_buffer_copy: %zu bytes from byte %zu and to byte %zu of %s overlap; copy via another buffer",
-                size_bytes, from_offset_bytes, to_offset_bytes,
-                from == to ? "the same buffer" : "two buffers over the same memory");
+    NDR_TRY(ndr_buffer_check_apart(__func__, source, target));
     NDR_TRY(ndr_buffer_check_unmapped(__func__, from, false));
     NDR_TRY(ndr_buffer_check_unmapped(__func__, to, true));
     const ndr_transfer t = ndr_buffer_copying(&source, &target);
@@ -295,7 +301,7 @@ ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offse
 ndr_status ndr_buffer_map_bytes(const char *call, const ndr_order *order, ndr_bytes bytes, ndr_map_access access,
                                 void **host)
 {
-    const ndr_transfer map = ndr_buffer_transfer(NDR_WORK_MAP, &bytes, NULL);
+    const ndr_transfer map = ndr_buffer_transferring(NDR_WORK_MAP, &bytes, NULL);
     return ndr_mapping_begin(
         order, &(ndr_mapping_request){ call, &bytes.buffer->whole->mappings, &map, bytes, access, NULL }, host);
 }

@@ -89,11 +89,17 @@ ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer,
 ndr_status ndr_buffer_fill_in(const struct ndr_order *order, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                               const void *pattern, size_t pattern_bytes, ndr_event **event);
 
+/* Refuse a copy between bytes of one memory that overlap. */
+ndr_status ndr_buffer_check_apart(const char *call, ndr_bytes from, ndr_bytes to);
+
+/* The pieces of a transfer between contexts have at most that many bytes. Tests lower it. */
+extern size_t ndr_max_piece_bytes;
+
 /* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
 extern size_t ndr_max_fill_patterns;
 
 /* A transfer of checked bytes from or to `host`; a copy. */
-ndr_transfer ndr_buffer_transfer(ndr_work work, const ndr_bytes *bytes, void *host);
+ndr_transfer ndr_buffer_transferring(ndr_work work, const ndr_bytes *bytes, void *host);
 ndr_transfer ndr_buffer_copying(const ndr_bytes *from, const ndr_bytes *to);
 
 /* Whether both contain the same byte of memory, of one buffer or of two views. */

@@ -111,7 +111,7 @@ static ndr_transfer transfer_of(ndr_work work, const ndr_image *image, const par
 static ndr_transfer with_host(bool writes, const ndr_image *image, const part *p, void *host)
 {
     const ndr_bytes bytes = bytes_of(image, p);
-    if (image->buffer) return ndr_buffer_transfer(writes ? NDR_WORK_WRITE : NDR_WORK_READ, &bytes, host);
+    if (image->buffer) return ndr_buffer_transferring(writes ? NDR_WORK_WRITE : NDR_WORK_READ, &bytes, host);
     ndr_transfer t = transfer_of(writes ? NDR_WORK_WRITE_IMAGE : NDR_WORK_READ_IMAGE, image, p);
     size_t *const pitch = writes ? t.from.pitch : t.to.pitch;
     if (image->dims > 1) pitch[0] = p->pitch[0];

@@ -213,8 +213,8 @@ static ndr_status check_event(const ndr_order *order, size_t index)
     snprintf(name, sizeof name, "event %zu", index);
     NDR_REQUIRE_LIVE(NDR_HANDLE_EVENT, event, "ndr_after", name);
     NDR_REQUIRE(event->context == order->queue->context,
-                "ndr_after: event %zu and the queue belong to different contexts; wait for it with ndr_event_wait() "
-                "instead",
+                "ndr_after: event %zu and the queue belong to different contexts; wait for it with ndr_event_wait(), or in "
+                "a function of ndr_host_task() on that queue",
                 index);
     return NDR_OK;
 }

@@ -180,8 +180,8 @@ static ndr_transfer plain_of(const rect *r)
     const ndr_bytes source = { from, from ? offset_in_buffer(&r->from) : 0, r->extent[0] };
     const ndr_bytes target = { to, to ? offset_in_buffer(&r->to) : 0, r->extent[0] };
     if (from && to) return ndr_buffer_copying(&source, &target);
-    return from ? ndr_buffer_transfer(NDR_WORK_READ, &source, r->host + r->to.start)
-                : ndr_buffer_transfer(NDR_WORK_WRITE, &target, r->host + r->from.start);
+    return from ? ndr_buffer_transferring(NDR_WORK_READ, &source, r->host + r->to.start)
+                : ndr_buffer_transferring(NDR_WORK_WRITE, &target, r->host + r->from.start);
 }
 
 static ndr_transfer rows_of(const rect *r)

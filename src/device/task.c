@@ -1,4 +1,5 @@
-/* task.c - functions of the host that run when work has ended: tasks between commands, and callbacks of events.
+/* task.c - functions of the host that run when work has ended: tasks between commands of one queue or of several at the
+ * same time, and callbacks of events.
  *
  * Each has a thread of its own, which waits for an event, runs the function and ends. So a function may wait, enqueue
  * and block without holding up another; a driver's own callbacks may not. */
@@ -11,51 +12,60 @@
 
 typedef enum progress { STARTED, ENQUEUED, GIVEN_UP } progress;
 
+/* In one queue. */
+typedef struct side {
+    ndr_event *before; /* that the function waits for; a reference */
+    ndr_event *end;    /* a user's event, for the commands behind; NULL: of a callback */
+} side;
+
 typedef struct task {
     ndr_mutex lock; /* guards the next two */
     ndr_condition has_moved;
     progress progress;
-    ndr_event *before; /* that it waits for; a reference */
-    ndr_event *end;    /* a user's event, for the commands behind a task; NULL: a callback */
-    ndr_host_function *function;
-    ndr_event_callback *callback;
-    void *user;
-    const ndr_queue *queue; /* of a task; only compared */
+    side sides[NDR_TASK_QUEUES];
+    size_t count; /* of `sides` */
+    ndr_task_work work;
+    ndr_event_callback *callback; /* instead of the work's function */
 } task;
 
 _Thread_local const ndr_queue *ndr_task_queue;
 
-/* If the task was given up, its end is a user's event that has not ended: see ndr_event_destroy(). */
 static void free_task(task *t)
 {
-    ndr_event_release(t->before);
-    ndr_event_destroy(t->end);
+    for (size_t i = 0; i < t->count; ++i) {
+        ndr_event_release(t->sides[i].before);
+        ndr_event_destroy(t->sides[i].end);
+    }
+    if (t->work.release) t->work.release(t->work.user);
     ndr_condition_destroy(&t->has_moved);
     ndr_mutex_destroy(&t->lock);
     free(t);
 }
 
-/* The work before a task failed, or the task did. */
+/* If it was given up in a later queue, what is behind it in an earlier one goes on. */
 static void end_task(task *t, ndr_status status)
 {
-    const ndr_cause *cause = status == NDR_OK ? NULL : ndr_cause_new(status, ndr_last_cl_error(), ndr_last_error());
-    NDR_IGNORE(ndr_command_end_event("ndr_host_task", t->end, cause));
+    for (size_t i = 0; i < t->count; ++i)
+        if (t->sides[i].end)
+            NDR_IGNORE(ndr_command_end_event(
+                "ndr_host_task", t->sides[i].end,
+                status == NDR_OK ? NULL : ndr_cause_new(status, ndr_last_cl_error(), ndr_last_error())));
 }
 
 static ndr_status run_task(const task *t)
 {
-    NDR_TRY(ndr_event_wait(t->before));
-    ndr_task_queue = t->queue;
-    const ndr_status status = t->function(t->user);
-    if (status == NDR_OK) return NDR_OK;
+    for (size_t i = 0; i < t->count; ++i) NDR_TRY(ndr_event_wait(t->sides[i].before));
+    ndr_task_queue = t->work.queue;
+    const ndr_status status = t->work.function(t->work.user);
+    if (status == NDR_OK || !t->work.queue) return status;
     return ndr_fail(status, "a function of ndr_host_task() failed: %s",
                     ndr_has_error() ? ndr_last_error() : ndr_status_name(status));
 }
 
 static void run_callback(const task *t)
 {
-    const ndr_status status = ndr_event_wait(t->before);
-    t->callback(status, status == NDR_OK ? "" : ndr_last_error(), t->user);
+    const ndr_status status = ndr_event_wait(t->sides[0].before);
+    t->callback(status, status == NDR_OK ? "" : ndr_last_error(), t->work.user);
 }
 
 /* Whether it is enqueued; otherwise it was given up. */
@@ -72,8 +82,8 @@ static void *run(void *task_)
 {
     task *t = task_;
     const bool is_enqueued = wait_until_enqueued(t);
-    if (is_enqueued && t->end) end_task(t, run_task(t));
-    if (is_enqueued && !t->end) run_callback(t);
+    if (t->callback && is_enqueued) run_callback(t);
+    if (!t->callback) end_task(t, is_enqueued ? run_task(t) : NDR_OK);
     free_task(t);
     return NULL;
 }
@@ -100,10 +110,11 @@ static ndr_status hand_over(task *t, ndr_status status)
     return status;
 }
 
-static ndr_status new_task(task **made)
+static ndr_status new_task(size_t count, task **made)
 {
     *made = calloc(1, sizeof **made);
-    if (!*made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a task");
+    if (*made) (*made)->count = count;
+    else return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a task");
     ndr_mutex_init(&(*made)->lock, NDR_LOCK_TASK);
     ndr_condition_init(&(*made)->has_moved);
     return NDR_OK;
@@ -116,10 +127,10 @@ ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback
     task *t;
     NDR_REQUIRE_SET(event);
     NDR_REQUIRE(callback, "ndr_event_set_callback: callback is NULL; pass the function to call");
-    NDR_TRY(new_task(&t));
-    t->before = ndr_event_keep(event);
+    NDR_TRY(new_task(1, &t));
+    t->sides[0].before = ndr_event_keep(event);
     t->callback = callback;
-    t->user = user;
+    t->work.user = user;
     NDR_TRY(start(t));
     return hand_over(t, NDR_OK);
 }
@@ -127,25 +138,42 @@ ndr_status ndr_event_set_callback(ndr_event *event, ndr_event_callback *callback
 /* ---- tasks ---- */
 
 /* What comes later in the queue waits for the task's end by a marker, or out of order by the marker's event. */
-static ndr_status enqueue(const ndr_order *order, task *t, ndr_event **event)
+static ndr_status enqueue(const ndr_order *order, side *s, ndr_event **event)
 {
-    NDR_TRY(ndr_queue_mark_in(order, &t->before));
-    return ndr_queue_mark_in(&(ndr_order){ .queue = order->queue, .also = t->end }, event);
+    NDR_TRY(ndr_queue_mark_in(order, &s->before));
+    return ndr_queue_mark_in(&(ndr_order){ .queue = order->queue, .also = s->end }, event);
+}
+
+static ndr_status enqueue_all(const ndr_order *orders, task *t, ndr_event **event)
+{
+    for (size_t i = 0; i < t->count; ++i) NDR_TRY(enqueue(&orders[i], &t->sides[i], i + 1 < t->count ? NULL : event));
+    return NDR_OK;
+}
+
+static ndr_status create_ends(const ndr_order *orders, task *t)
+{
+    for (size_t i = 0; i < t->count; ++i) NDR_TRY(ndr_event_create(orders[i].queue->context, &t->sides[i].end));
+    return NDR_OK;
+}
+
+ndr_status ndr_task_enqueue(const ndr_order *orders, size_t count, const ndr_task_work *work, ndr_event **event)
+{
+    task *t;
+    const ndr_status made = new_task(count, &t);
+    if (made != NDR_OK && work->release) work->release(work->user);
+    NDR_TRY(made);
+    t->work = *work;
+    const ndr_status status = create_ends(orders, t);
+    if (status != NDR_OK) free_task(t);
+    NDR_TRY(status);
+    NDR_TRY(start(t));
+    return hand_over(t, enqueue_all(orders, t, event));
 }
 
 ndr_status ndr_host_task(ndr_queue *queue, ndr_host_function *function, void *user, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    task *t;
     NDR_TRY(ndr_order_check_queue(__func__, &order));
     NDR_REQUIRE(function, "ndr_host_task: function is NULL; pass the function to run, and its argument as user");
-    NDR_TRY(new_task(&t));
-    t->function = function;
-    t->queue = order.queue;
-    t->user = user;
-    const ndr_status status = ndr_event_create(order.queue->context, &t->end);
-    if (status != NDR_OK) free_task(t);
-    NDR_TRY(status);
-    NDR_TRY(start(t));
-    return hand_over(t, enqueue(&order, t, event));
+    return ndr_task_enqueue(&order, 1, &(ndr_task_work){ function, user, NULL, order.queue }, event);
 }

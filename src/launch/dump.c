@@ -152,7 +152,7 @@ static ndr_status copy_and_read(const ndr_order *order, ndr_buffer *whole, char 
 static ndr_status read_memory(const dump *d, ndr_buffer *whole, char *host)
 {
     const ndr_order order = { .queue = d->r->order->queue };
-    const ndr_transfer t = ndr_buffer_transfer(NDR_WORK_READ, &(ndr_bytes){ whole, 0, whole->size_bytes }, host);
+    const ndr_transfer t = ndr_buffer_transferring(NDR_WORK_READ, &(ndr_bytes){ whole, 0, whole->size_bytes }, host);
     const bool is_readable = whole->host_access == NDR_ACCESS_READ_WRITE || whole->host_access == NDR_ACCESS_READ;
     NDR_TRY(ndr_buffer_check_unmapped("NDR_DUMP", whole, false));
     return is_readable ? ndr_transfer_run(&order, &t, true, NULL) : copy_and_read(&order, whole, host);

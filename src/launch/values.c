@@ -34,6 +34,9 @@ static bool is_same_builtin(ndr_builtin a, ndr_builtin b)
     return a.dtype == b.dtype && ndr_builtin_bytes(a) == ndr_builtin_bytes(b);
 }
 
+/* A bf16 is in kernels an ushort. */
+static ndr_dtype stored_dtype(ndr_dtype dtype) { return dtype == NDR_DTYPE_BF16 ? NDR_DTYPE_U16 : dtype; }
+
 /* Whether the host's type name fits the parameter's; NULL always fits. A built-in type must be the same. A name that
  * the host defined fits every built-in type, because the size is compared, too. A struct must have the same name on
  * both sides, where "float (*)[4]", "__local float[4]*" and "float[4]" are equal, and so are a type and its pointer. */
@@ -60,7 +63,7 @@ static bool is_element_of(const ndr_param *param, const ndr_arg *arg)
     const char *const name = arg->element_name ? arg->element_name : arg->dtype ? element_name(arg) : NULL;
     if (!arg->dtype || param->type.lanes == 0) return is_named_like(param, name);
     const bool is_half = strcmp(unprefixed_name(name), "half") == 0; /* on the host another name for uint16_t */
-    return is_same_builtin((ndr_builtin){ is_half ? NDR_DTYPE_F16 : arg->dtype, 1 }, param->type);
+    return is_same_builtin((ndr_builtin){ is_half ? NDR_DTYPE_F16 : stored_dtype(arg->dtype), 1 }, param->type);
 }
 
 /* The element type of an array such as "cl_float[4]", if it is built in. */
@@ -235,14 +238,14 @@ static ndr_status convert_real(const ndr_arg_check *p, ndr_arg_kind wanted, ndr_
     return NDR_OK;
 }
 
-/* A float, or the bits as a cl_half. */
-static ndr_status convert_half(const ndr_arg_check *p, ndr_bound *out)
+/* A float, or the bits as a cl_half or ushort. */
+static ndr_status convert_narrow(const ndr_arg_check *p, ndr_dtype dtype, ndr_bound *out)
 {
     if (p->arg->kind == NDR_ARG_STRUCT) return ndr_convert_bytes(p, out);
     float single;
     NDR_TRY(convert_real(p, NDR_ARG_FLOAT, out));
     memcpy(&single, out->value, sizeof single);
-    out->copy.u16 = ndr_half_bits(single);
+    out->copy.u16 = dtype == NDR_DTYPE_F16 ? ndr_f16_from_float(single) : ndr_bf16_from_float(single);
     out->size_bytes = sizeof out->copy.u16;
     out->value = &out->copy;
     return NDR_OK;
@@ -251,7 +254,8 @@ static ndr_status convert_half(const ndr_arg_check *p, ndr_bound *out)
 ndr_status ndr_convert_number(const ndr_arg_check *p, ndr_bound *out)
 {
     switch (p->param->type.dtype) {
-    case NDR_DTYPE_F16: return convert_half(p, out);
+    case NDR_DTYPE_F16:
+    case NDR_DTYPE_BF16: return convert_narrow(p, p->param->type.dtype, out);
     case NDR_DTYPE_F32: return convert_real(p, NDR_ARG_FLOAT, out);
     case NDR_DTYPE_F64: return convert_real(p, NDR_ARG_DOUBLE, out);
     default: return convert_integer(p, out);
@@ -316,9 +320,9 @@ static void copy_lanes(const ndr_arg *arg, ndr_builtin type, ndr_bound *out)
     const float *floats = arg->as.value.bytes;
     memset(&out->copy, 0, sizeof out->copy);
     out->value = &out->copy;
-    if (arg->dtype == type.dtype) memcpy(&out->copy, arg->as.value.bytes, arg->size_bytes);
+    if (stored_dtype(arg->dtype) == type.dtype) memcpy(&out->copy, arg->as.value.bytes, arg->size_bytes);
     else
-        for (unsigned i = 0; i < type.lanes; ++i) out->copy.halves[i] = ndr_half_bits(floats[i]);
+        for (unsigned i = 0; i < type.lanes; ++i) out->copy.halves[i] = ndr_f16_from_float(floats[i]);
 }
 
 static ndr_status convert_vector(const ndr_arg_check *p, ndr_builtin wanted, ndr_bound *out)
@@ -329,7 +333,8 @@ static ndr_status convert_vector(const ndr_arg_check *p, ndr_builtin wanted, ndr
     NDR_REQUIRE_ARG(p, element, "is a vector of elements that are not numbers; set ndr_arg.dtype");
     NDR_REQUIRE_ARG(p, arg->as.value.bytes, "is a vector at NULL; pass the address of its elements");
     NDR_REQUIRE_ARG(p,
-                    (arg->dtype == wanted.dtype || is_rounded) && arg->size_bytes == wanted.lanes * element->size_bytes,
+                    (stored_dtype(arg->dtype) == wanted.dtype || is_rounded)
+                        && arg->size_bytes == wanted.lanes * element->size_bytes,
                     "takes a vector of %u %s, but one of %zu %s is given; pass %u of that type", wanted.lanes,
                     ndr_dtype_describe(wanted.dtype)->cl_name, arg->size_bytes / element->size_bytes, element->cl_name,
                     wanted.lanes);
@@ -344,7 +349,7 @@ ndr_status ndr_convert_any_vector(const ndr_arg_check *p, ndr_bound *out)
     const size_t bytes = ndr_dtype_size(p->arg->dtype), lanes = bytes ? p->arg->size_bytes / bytes : 0;
     const bool is_vector = lanes == 2 || lanes == 3 || lanes == 4 || lanes == 8 || lanes == 16;
     NDR_REQUIRE_ARG(p, !bytes || is_vector, "is given a vector of %zu elements; vectors have 2, 3, 4, 8 or 16", lanes);
-    return convert_vector(p, (ndr_builtin){ p->arg->dtype, (unsigned)lanes }, out);
+    return convert_vector(p, (ndr_builtin){ stored_dtype(p->arg->dtype), (unsigned)lanes }, out);
 }
 
 /* ---- structs ---- */

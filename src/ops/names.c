@@ -41,17 +41,18 @@ uint64_t ndr_names_bytes(const ndr_names *n)
 
 static ndr_status check_name(const ndr_names *n, const char *name, const char *what, size_t index)
 {
-    static const char *const taken[] = { "i", "i0", "i1", "i2" };
+    static const char *const indexes[] = { "i", "i0", "i1", "i2", NULL };
+    const char *const *taken = n->taken ? n->taken : indexes;
     NDR_REQUIRE(name && *name, "%s: %s[%zu] has no name; set the name that the expression uses", n->call, what, index);
     bool is_name = !isdigit((unsigned char)*name);
     for (const char *c = name; *c; ++c) is_name &= ndr_word_has(*c);
     NDR_REQUIRE(is_name && strncmp(name, "ndr_", 4) != 0,
                 "%s: %s[%zu] is called \"%s\"; use letters, digits and _, not with a digit or ndr_ first", n->call,
                 what, index, name);
-    for (size_t i = 0; i < NDR_COUNT_OF(taken); ++i)
-        NDR_REQUIRE(strcmp(name, taken[i]) != 0,
-                    "%s: %s[%zu] is called \"%s\", which is the index in expressions; choose another name", n->call,
-                    what, index, name);
+    for (; *taken; ++taken)
+        NDR_REQUIRE(strcmp(name, *taken) != 0,
+                    "%s: %s[%zu] is called \"%s\", which is %s in expressions; choose another name", n->call, what,
+                    index, name, n->taken ? "a result or its place" : "the index");
     return NDR_OK;
 }
 
@@ -91,6 +92,9 @@ static ndr_status check_scalar(const ndr_names *n, const ndr_map_scalar *s, cons
     NDR_REQUIRE(is_struct ? value->as.value.type_name != NULL : ndr_dtype_describe(value->dtype) != NULL,
                 "%s: scalar \"%s\" does not have a type; set value.%s", n->call, s->name,
                 is_struct ? "as.value.type_name" : "dtype");
+    NDR_REQUIRE(is_struct || !ndr_dtype_is_narrow(value->dtype) || (value->dtype == NDR_DTYPE_F16 && device->has_f16),
+                "%s: scalar \"%s\" is of %s, which is for elements of arrays; pass a float, as 2.0f", n->call, s->name,
+                ndr_dtype_name(value->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, is_struct || value->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "%s: scalar \"%s\" is a double, which device \"%s\" does not have; pass a float, as 2.0f", n->call,
                    s->name, device->name);
@@ -120,7 +124,7 @@ static ndr_status check_pair(const ndr_names *n, const ndr_map_array *output)
     return NDR_OK;
 }
 
-ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
+ndr_status ndr_names_check_list(const ndr_names *n)
 {
     const size_t all = n->scalar_count + count_arrays(n);
     NDR_REQUIRE((n->scalars || !n->scalar_count) && (n->inputs || !n->input_count) && (n->outputs || !n->output_count),
@@ -130,6 +134,12 @@ ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
                                                : "outputs");
     NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, all <= NDR_MAX_NAMES,
                    "%s: %zu scalars, inputs and outputs are given; use at most %d", n->call, all, NDR_MAX_NAMES);
+    return NDR_OK;
+}
+
+ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
+{
+    NDR_TRY(ndr_names_check_list(n));
     NDR_TRY(check_names(n));
     for (size_t i = 0; i < n->scalar_count; ++i) NDR_TRY(check_scalar(n, &n->scalars[i], device));
     n->is_flat = true;
@@ -191,10 +201,9 @@ size_t ndr_names_fill_args(const ndr_names *n, ndr_names_args *args)
 
 /* ---- text ---- */
 
-/* A half is stored, a float is computed with. */
-static const char *value_type(const ndr_map_array *a)
+const char *ndr_names_value_type(ndr_dtype dtype)
 {
-    return a->array.dtype == NDR_DTYPE_F16 ? "float" : ndr_dtype_describe(a->array.dtype)->cl_name;
+    return ndr_dtype_is_narrow(dtype) ? "float" : ndr_dtype_describe(dtype)->cl_name;
 }
 
 static void add_scalar_type(const ndr_arg *value, ndr_text *out)
@@ -214,8 +223,8 @@ static void add_pointer(const ndr_names *n, size_t index, ndr_text *out)
     ndr_text_add_all(out, "ndr_", index < n->input_count ? "in" : "out", "_", array_at(n, index)->name);
 }
 
-/* ndr_in_x[ndr_in_x_at + i], or with strides: ndr_in_x[ndr_in_x_at.s0 + (long)i0 * ndr_in_x_at.s1 + ...]. */
-void ndr_names_add_place(const ndr_names *n, size_t index, ndr_text *out)
+/* ndr_in_x_at + i, or with strides: ndr_in_x_at.s0 + (long)i0 * ndr_in_x_at.s1 + ... */
+static void add_place(const ndr_names *n, size_t index, ndr_text *out)
 {
     static const char axes[] = "123";
     const int64_t *stride = array_at(n, index)->array.stride;
@@ -236,6 +245,41 @@ void ndr_names_add_place(const ndr_names *n, size_t index, ndr_text *out)
     }
 }
 
+/* vload_half(PLACE, ndr_in_x), ndr_load_bf16(PLACE, ndr_in_x) or ndr_in_x[PLACE] */
+void ndr_names_add_load(const ndr_names *n, size_t index, ndr_text *out)
+{
+    const ndr_dtype dtype = array_at(n, index)->array.dtype;
+    if (ndr_dtype_is_narrow(dtype)) {
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vload_half(" : "ndr_load_bf16(");
+        add_place(n, index, out);
+        ndr_text_add_all(out, ", ");
+        add_pointer(n, index, out);
+        ndr_text_add_all(out, ")");
+        return;
+    }
+    add_pointer(n, index, out);
+    ndr_text_add_all(out, "[");
+    add_place(n, index, out);
+    ndr_text_add_all(out, "]");
+}
+
+void ndr_names_add_store(const ndr_names *n, size_t index, const char *value, ndr_text *out)
+{
+    const ndr_dtype dtype = array_at(n, index)->array.dtype;
+    if (ndr_dtype_is_narrow(dtype)) {
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vstore_half_rte(" : "ndr_store_bf16(", value, ", ");
+        add_place(n, index, out);
+        ndr_text_add_all(out, ", ");
+        add_pointer(n, index, out);
+        ndr_text_add_all(out, "); ");
+        return;
+    }
+    add_pointer(n, index, out);
+    ndr_text_add_all(out, "[");
+    add_place(n, index, out);
+    ndr_text_add_all(out, "] = ", value, "; ");
+}
+
 void ndr_names_add_own(const char *text, const char *title, ndr_text *out)
 {
     ndr_text_add_all(out, "\n#line 1 \"", title, "\"\n");
@@ -245,6 +289,9 @@ void ndr_names_add_own(const char *text, const char *title, ndr_text *out)
 
 void ndr_names_add_declarations(const ndr_names *n, ndr_text *out)
 {
+    bool has_bfloats = false;
+    for (size_t i = 0; i < count_arrays(n); ++i) has_bfloats |= array_at(n, i)->array.dtype == NDR_DTYPE_BF16;
+    if (has_bfloats) ndr_text_add_all(out, "#include \"bfloat.clh\"\n");
     if (n->declarations) ndr_names_add_own(n->declarations, "declarations", out);
 }
 
@@ -284,7 +331,7 @@ void ndr_names_add_prefetches(const ndr_names *n, ndr_text *out)
         ndr_text_add_all(out, "ndr_fetch((global const char *)(");
         add_pointer(n, i, out);
         ndr_text_add_all(out, " + ");
-        ndr_names_add_place(n, i, out);
+        add_place(n, i, out);
         ndr_text_add(out, "), LANES * %zu); ", ndr_dtype_size(array->dtype));
     }
 }
@@ -304,21 +351,13 @@ void ndr_names_add_values(const ndr_names *n, ndr_text *out)
 {
     for (size_t i = 0; i < count_arrays(n); ++i) {
         const ndr_map_array *a = array_at(n, i);
-        const bool is_input = i < n->input_count, is_half = a->array.dtype == NDR_DTYPE_F16;
+        const bool is_input = i < n->input_count;
         if (!is_input && find_input(n, a->name)) continue;
-        ndr_text_add_all(out, is_output(n, a->name) ? "" : "const ", value_type(a), " ", a->name, " = ");
-        if (is_input && is_half) {
-            ndr_text_add_all(out, "vload_half(");
-            ndr_names_add_place(n, i, out);
-            ndr_text_add_all(out, ", ");
-            add_pointer(n, i, out);
-            ndr_text_add_all(out, "); ");
-        } else if (is_input) {
-            add_pointer(n, i, out);
-            ndr_text_add_all(out, "[");
-            ndr_names_add_place(n, i, out);
-            ndr_text_add_all(out, "]; ");
-        } else ndr_text_add_all(out, "0; ");
+        ndr_text_add_all(out, is_output(n, a->name) ? "" : "const ", ndr_names_value_type(a->array.dtype), " ", a->name,
+                         " = ");
+        if (is_input) ndr_names_add_load(n, i, out);
+        else ndr_text_add_all(out, "0");
+        ndr_text_add_all(out, "; ");
     }
     ndr_names_add_scalars(n, out);
 }
@@ -334,13 +373,5 @@ void ndr_names_add_scalars(const ndr_names *n, ndr_text *out)
 
 void ndr_names_add_stores(const ndr_names *n, ndr_text *out)
 {
-    for (size_t i = n->input_count; i < count_arrays(n); ++i) {
-        const ndr_map_array *a = array_at(n, i);
-        const bool is_half = a->array.dtype == NDR_DTYPE_F16;
-        if (is_half) ndr_text_add_all(out, "vstore_half(", a->name, ", ");
-        if (!is_half) add_pointer(n, i, out), ndr_text_add_all(out, "[");
-        ndr_names_add_place(n, i, out);
-        if (!is_half) ndr_text_add_all(out, "] = ", a->name, "; ");
-        if (is_half) ndr_text_add_all(out, ", "), add_pointer(n, i, out), ndr_text_add_all(out, "); ");
-    }
+    for (size_t i = n->input_count; i < count_arrays(n); ++i) ndr_names_add_store(n, i, array_at(n, i)->name, out);
 }

@@ -18,10 +18,13 @@ typedef struct ndr_names {
     bool is_flat;        /* all arrays are packed: their elements are numbered alike */
     const char *index;   /* of ndr_map_reduce(): the start of the indexes' names, "ndr_j"; NULL: "i" */
     const char *element; /* and the type of outputs without a dtype */
+    const char *const *taken; /* names that the expression has besides, NULL last; NULL: i, i0, i1 and i2 */
     unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */
 } ndr_names;
 
-/* Refuse what is wrong with names, types and shapes, and set `is_flat`. Buffers are not read. */
+/* Refuse lists that are NULL or too long; what is wrong with names, types and shapes, and set `is_flat`. Buffers are not
+ * read. */
+ndr_status ndr_names_check_list(const ndr_names *names);
 ndr_status ndr_names_check(ndr_names *names, const ndr_device_info *device);
 
 /* Refuse what is wrong with the buffers. */
@@ -40,13 +43,16 @@ typedef struct ndr_names_args {
 /* Pure: the arguments of the parameters below; how many. */
 size_t ndr_names_fill_args(const ndr_names *names, ndr_names_args *args);
 
+/* Pure: the type of an array's elements in expressions. */
+const char *ndr_names_value_type(ndr_dtype dtype);
+
 /* Pure: append parts of a kernel's text:
- * - the caller's declarations;
+ * - what the arrays' types need, and the caller's declarations;
  * - the parameters, "global const float *ndr_in_x, const ulong ndr_in_x_at, ..."; or only their names;
  * - prefetches of LANES elements of each input whose stride along `along` is 1;
  * - definitions of i0, i1 and i2, of which i is one or more;
  * - the definition of each name, as a variable, and at the end what stores the outputs;
- * - the definitions of scalars alone, and the number of an array's element in its buffer;
+ * - the definitions of scalars alone; the element of an array, and the statement that stores a value there;
  * - a text of the caller, between marks that make errors point into it as `title`. */
 void ndr_names_add_declarations(const ndr_names *names, ndr_text *out);
 void ndr_names_add_parameters(const ndr_names *names, bool with_types, ndr_text *out);
@@ -54,7 +60,8 @@ void ndr_names_add_prefetches(const ndr_names *names, ndr_text *out);
 void ndr_names_add_dimensions(const ndr_names *names, ndr_text *out);
 void ndr_names_add_values(const ndr_names *names, ndr_text *out);
 void ndr_names_add_scalars(const ndr_names *names, ndr_text *out);
-void ndr_names_add_place(const ndr_names *names, size_t index, ndr_text *out); /* inputs first */
+void ndr_names_add_load(const ndr_names *names, size_t index, ndr_text *out); /* inputs first */
+void ndr_names_add_store(const ndr_names *names, size_t index, const char *value, ndr_text *out);
 void ndr_names_add_stores(const ndr_names *names, ndr_text *out);
 void ndr_names_add_own(const char *text, const char *title, ndr_text *out);
 

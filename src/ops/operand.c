@@ -29,9 +29,10 @@ static bool find_end(const ndr_operand *operand, size_t *end)
 
 ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
 {
+    const size_t rows = o->is_by_columns ? o->cols : o->rows, cols = o->is_by_columns ? o->rows : o->cols;
     NDR_REQUIRE(o->rows <= 1 || o->pitch >= o->cols,
-                "%s: %s has %zu columns, but its pitch is %zu; use at least %zu, or 0 for no padding", o->call, o->name,
-                o->cols, o->pitch, o->cols);
+                "%s: %s has %zu %s, but its pitch is %zu; use at least %zu, or 0 for no padding", o->call, o->name,
+                o->cols, o->is_by_columns ? "rows" : "columns", o->pitch, o->cols);
     if (is_empty(o)) return NDR_OK;
     NDR_REQUIRE(o->buffer, "%s: %s has no buffer; set %s.buffer", o->call, o->name, o->name);
     NDR_REQUIRE_LIVE(NDR_HANDLE_BUFFER, o->buffer, o->call, o->name);
@@ -47,8 +48,7 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
                         "%s: %s is %zu x %zu with pitch %zu from element %zu, and that of product %zu begins %zu x %zu "
                         "elements later, but its buffer holds %zu elements: make the matrix, its offset, its stride or "
                         "the count smaller",
-                        o->call, o->name, o->rows, o->cols, o->pitch, o->offset, o->further, o->further, o->stride,
-                        held);
+                        o->call, o->name, rows, cols, o->pitch, o->offset, o->further, o->further, o->stride, held);
     if (o->rows == 1)
         return ndr_fail(
             NDR_OUT_OF_BOUNDS,
@@ -57,7 +57,7 @@ ndr_status ndr_operand_check(const ndr_operand *o, const ndr_queue *queue)
     return ndr_fail(NDR_OUT_OF_BOUNDS,
                     "%s: %s is %zu x %zu with pitch %zu from element %zu, but its buffer holds %zu elements: make the "
                     "matrix or its offset smaller",
-                    o->call, o->name, o->rows, o->cols, o->pitch, o->offset, held);
+                    o->call, o->name, rows, cols, o->pitch, o->offset, held);
 }
 
 static ndr_bytes bytes_of(const ndr_operand *o, size_t end)

@@ -12,6 +12,7 @@ typedef struct ndr_operand {
     size_t offset, rows, cols, pitch; /* elements */
     size_t further, stride;           /* matrices; elements */
     size_t element_bytes;
+    bool is_by_columns; /* for sentences: the caller's rows are columns */
 } ndr_operand;
 
 /* Pure: `count` elements of a buffer. */

@@ -1,6 +1,7 @@
 /* sized.c - the exported forms of the functions whose structs may grow. The caller's header may be older or newer than
  * the library: each passes the size that its struct has there. */
 #include "launch/launch.h"
+#include "ndr/ndr_group.h"
 #include "ndr/ndr_ops.h"
 #include "ndr/ndr_outline.h"
 #include "ndr/ndr_shared.h"
@@ -158,6 +159,29 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
         return function(context, desc ? &whole : NULL, capacity, text, length);                             \
     }
 EXPLAINERS(EXPLAIN)
+
+/* ROW(function, descriptor) */
+#define GROUP_CALLS(ROW) \
+    ROW(ndr_group_matmul, ndr_group_matmul_desc) \
+    ROW(ndr_group_reduce, ndr_group_reduce_desc) \
+    ROW(ndr_group_map, ndr_group_map_desc) \
+    ROW(ndr_group_scan, ndr_group_scan_desc)
+
+#define CALL_GROUP(function, type)                                                      \
+    ndr_status function##_sized(ndr_group *group, const type *desc, size_t desc_bytes) \
+    {                                                                                   \
+        type whole;                                                                     \
+        NDR_TRY(read_desc(#function, desc, desc_bytes, &whole, sizeof whole));          \
+        return function(group, desc ? &whole : NULL);                                   \
+    }
+GROUP_CALLS(CALL_GROUP)
+
+ndr_status ndr_group_create_sized(const ndr_group_desc *desc, size_t desc_bytes, ndr_group **group)
+{
+    ndr_group_desc whole;
+    NDR_TRY(read_desc("ndr_group_create", desc, desc_bytes, &whole, sizeof whole));
+    return ndr_group_create(desc ? &whole : NULL, group);
+}
 
 ndr_status ndr_launch_desc_v_sized(ndr_queue *queue, const ndr_kernel_desc *desc, size_t desc_bytes,
                                    const ndr_nd_range *range, const ndr_arg *args, size_t arg_count, ndr_event **event)

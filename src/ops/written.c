@@ -21,7 +21,7 @@ static const char *find_line(const char *text, const char *title, unsigned long 
 /* The first place in a log that names a title of the caller's, "expression:2:9"; NULL: there is none. */
 static const char *find_first(const char *log, const char **title)
 {
-    static const char *const titles[] = { "expression", "declarations", "combine", "identity", "finish", "less" };
+    static const char *const titles[] = { "expression", "declarations", "combine", "identity", "finish", "less", "epilogue" };
     const char *first = NULL;
     for (size_t i = 0; i < NDR_COUNT_OF(titles); ++i) {
         char named[32];

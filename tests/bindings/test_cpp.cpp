@@ -153,6 +153,13 @@ void test_cpp__context_describes_itself(void **)
     assert_string_equal(ndr::version(), NDR_VERSION_STRING);
     assert_string_equal(ndr::name(ndr::dtype_of<uint16_t>), "u16");
     assert_int_equal(ndr::size_bytes(NDR_DTYPE_F64), 8);
+    assert_int_equal(ndr::f16_from_float(1.5f), 0x3e00);
+    assert_int_equal(ndr::bf16_from_float(1.5f), 0x3fc0);
+    assert_true(ndr::f16_to_float(0x3e00) == 1.5f && ndr::bf16_to_float(0x3fc0) == 1.5f);
+    const std::vector<uint16_t> bits = need(ndr::narrow_floats(NDR_DTYPE_BF16, { 1.5f, -2 }));
+    assert_true((bits == std::vector<uint16_t>{ 0x3fc0, 0xc000 }));
+    assert_true((need(ndr::widen_floats(NDR_DTYPE_BF16, bits)) == std::vector<float>{ 1.5f, -2 }));
+    refused(NDR_BAD_ARGUMENT, "dtype is u16", ndr::widen_floats(NDR_DTYPE_U16, bits));
     assert_string_equal(ndr::name(NDR_DEVICE_TYPE_CPU), "cpu");
     static_assert(ndr::dtype_of<pair> == NDR_DTYPE_NONE && ndr::dtype_of<double> == NDR_DTYPE_F64);
 }
@@ -176,6 +183,44 @@ void test_cpp__transfer_stays_inside_of_both_memories(void **)
     need(s.queue.read(x, part, 96));
     assert_true(part[0] == 1 && part[1] == 2 && part[3] == 2);
     assert_true(all[0] == 1 && all[1] == 5 && all[2] == 6 && all[3] == 1 && all[10] == 7 && all[12] == 1);
+}
+
+void test_cpp__transfers_between_contexts_and_groups(void **)
+{
+    const setting s;
+    const ndr::context other = need(ndr::context::create());
+    const ndr::queue far = need(ndr::queue::create(other));
+    const ndr::buffer<float> x = s.of(ones), y = need(ndr::buffer<float>::create(other, 10));
+    ndr::event done;
+    need(s.queue.transfer(x, 0, far, y, 2, 5));
+    need(s.queue.transfer(x, 0, far, y, 0, 2, &done));
+    need(done.wait());
+    assert_true(need(far.read(y))[6] == 1);
+    ndr_context *const contexts[] = { s.context.get(), other.get() };
+    ndr_group_desc ranks = {};
+    ranks.contexts = contexts;
+    ranks.context_count = 2;
+    const ndr::group group = need(ndr::group::create(ranks));
+    assert_int_equal(group.size(), 2);
+    int values[3] = { 1, 2, 3 }, sum = 0;
+    ndr_group_reduce_desc desc = {};
+    desc.dtype = NDR_DTYPE_I32, desc.op = NDR_OP_SUM, desc.input = values, desc.count = 3, desc.output = &sum;
+    need(group.reduce(desc));
+    assert_int_equal(sum, 6);
+    ndr_group_scan_desc scan = {};
+    scan.dtype = NDR_DTYPE_I32, scan.op = NDR_OP_SUM, scan.input = scan.output = values, scan.count = 3;
+    need(group.scan(scan));
+    assert_int_equal(values[2], 6);
+    const ndr_group_array array = { "v", NDR_DTYPE_I32, values, values };
+    ndr_group_map_desc map = {};
+    map.statement = "v *= 2", map.arrays = &array, map.array_count = 1, map.count = 3;
+    need(group.map(map));
+    assert_int_equal(values[0], 2);
+    float one[1] = { 3 }, product[1] = { 0 };
+    ndr_group_matmul_desc matmul = {};
+    matmul.dtype = NDR_DTYPE_F32, matmul.m = matmul.n = matmul.k = 1, matmul.a = matmul.b = one, matmul.c = product;
+    need(group.matmul(matmul));
+    assert_true(product[0] == 9);
 }
 
 void test_cpp__buffers_copy_view_and_map(void **)
@@ -697,6 +742,7 @@ int main()
         cmocka_unit_test(test_cpp__handle_moves_and_is_destroyed_once),
         cmocka_unit_test(test_cpp__context_describes_itself),
         cmocka_unit_test(test_cpp__transfer_stays_inside_of_both_memories),
+        cmocka_unit_test(test_cpp__transfers_between_contexts_and_groups),
         cmocka_unit_test(test_cpp__buffers_copy_view_and_map),
         cmocka_unit_test(test_cpp__rectangle_stays_inside_of_the_span),
         cmocka_unit_test(test_cpp__launches_with_checked_types),

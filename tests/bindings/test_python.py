@@ -211,6 +211,22 @@ class Transfers(Case):
         self.queue.read_rect(y, ndr.Rect((0, 2), 4), bytearray(0))
 
     @needs_numpy
+    @needs_numpy
+    def test_floats_of_16_bits__are_converted(self):
+        values = np.array([[1.5, -2], [0.1, np.inf]], np.float32)
+        halves, bfloats = ndr.narrow_floats("f16", values), ndr.narrow_floats("bfloat16", values)
+        np.testing.assert_array_equal(halves, values.astype(np.float16))
+        np.testing.assert_array_equal(bfloats, np.array([[0x3fc0, 0xc000], [0x3dcd, 0x7f80]], np.uint16))
+        np.testing.assert_array_equal(ndr.widen_floats("f16", halves), halves.astype(np.float32))
+        np.testing.assert_array_equal(ndr.widen_floats("bf16", bfloats), (bfloats.astype(np.uint32) << 16).view(np.float32))
+        self.assertEqual(ndr.narrow_floats("bf16", values[:0]).shape, (0, 2))
+        self.refused("BAD_ARGUMENT", "use NDR_DTYPE_F16 or", ndr.narrow_floats, "f32", values)
+        self.refused("BAD_ARGUMENT", "but f32 are wanted", ndr.narrow_floats, "f16", values.astype(np.float64))
+        x = self.context.empty((2, 2), "bf16")
+        self.queue.write(x, bfloats)
+        got = self.queue.read(x)
+        self.assertEqual((x.dtype, got.dtype, got.shape), ("bf16", np.uint16, (2, 2)))
+
     def test_transfers__keep_dtype_and_shape(self):
         for dtype in "i1 u1 i2 u2 i4 u4 i8 u8 f4 f8 f2".split():
             a = np.arange(6).astype(dtype).reshape(2, 3)
@@ -592,6 +608,30 @@ class Operations(Case):
         self.assertEqual(self.read_ints(merged), [0, 1, 2, 3, 3, 4])
         self.refused("BAD_ARGUMENT", "no member 'descending'", self.queue.sort, keys=x, descending=True)
         self.refused("OUT_OF_BOUNDS", "output", self.queue.scan, op="sum", input=x, output=(to, 1))
+
+    def test_transfers__between_contexts(self):
+        with ndr.Context() as other:
+            queue, x, y = other.queue(), self.ints(1, 2, 3), other.empty(3, "i32")
+            self.queue.transfer(x, queue, y)
+            self.queue.transfer(x, queue, y, 4, 0, 4, wait=False).wait()
+            self.assertEqual(list(queue.read(y, array.array("i", bytes(12)))), [2, 2, 3])
+
+    def test_operations__of_a_group(self):
+        with ndr.Group() as group:
+            x, y = array.array("i", range(1000)), array.array("i", [1] * 1000)
+            self.assertGreaterEqual(len(group), 1)
+            self.assertEqual(group.reduce(x), 499500)
+            self.assertEqual(group.reduce(x, op="max", numerics="reproducible"), 999)
+            group.map("y = a * x + y + (int)i", scalars={"a": 2}, inputs={"x": x, "y": y}, outputs={"y": y})
+            self.assertEqual(list(y), [3 * i + 1 for i in range(1000)])
+            group.scan(x, x)
+            self.assertEqual(x[999], 499500)
+            a, b = memoryview(array.array("f", [1, 2, 3, 4])).cast("B"), array.array("f", [1, 0, 0, 2])
+            a, b, c = a.cast("f", (2, 2)), memoryview(b).cast("B").cast("f", (2, 2)), array.array("f", bytes(16))
+            group.matmul(a, b, memoryview(c).cast("B").cast("f", (2, 2)))
+            self.assertEqual(list(c), [1, 4, 3, 8])
+            self.refused("BAD_ARGUMENT", "arrays have one length", group.map, "x = 1", outputs={"x": x, "c": c})
+            self.refused("BAD_ARGUMENT", "must be 2 x 2", group.matmul, a, b, memoryview(c).cast("B").cast("f", (4, 1)))
 
     def test_operations__count_draw_and_move(self):
         x, to = self.ints(4, 1, 3, 2, 3), self.context.empty(4, "u32")

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "ndr/ndr_cl.h"
+#include "ndr/ndr_group.h"
 #include "ndr/ndr_image.h"
 #include "ndr/ndr_ops.h"
 #include "ndr/ndr_outline.h"
@@ -24,6 +25,7 @@
 #include "ops/histogram/histogram.h"
 #include "ops/move/move.h"
 #include "ops/random/random.h"
+#include "ops/ranks/ranks.h"
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
@@ -47,6 +49,7 @@ typedef struct world {
     ndr_kernel *kernel;
     ndr_prepared *prepared;
     ndr_outline *outline;
+    ndr_group *group;
     void *mapped;
 } world;
 
@@ -150,6 +153,34 @@ static ndr_status write_x(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof
 static ndr_status read_x(void) { return ndr_buffer_read(w.line, w.x, 0, sizeof got, got, NULL); }
 static ndr_status read_y(void) { return ndr_buffer_read(w.line, w.y, 0, sizeof got, got, NULL); }
 static ndr_status copy_x_to_y(void) { return ndr_buffer_copy(w.line, w.x, 0, w.y, 0, sizeof host, &w.event); }
+
+/* Another context, of the whole device where that cannot be divided. */
+static ndr_status create_other(void)
+{
+    return ndr_context_create_with(&(ndr_context_desc){ .part_count = is_halved ? 2 : 0 }, &w.wrapped);
+}
+static ndr_status create_other_queue(void) { return ndr_queue_create(w.wrapped, NULL, &w.wrapped_line); }
+static ndr_status create_other_x(void) { return ndr_buffer_create(w.wrapped, sizeof host, &w.wrapped_x); }
+static ndr_status read_other_x(void)
+{
+    return ndr_buffer_read(w.wrapped_line, w.wrapped_x, 0, sizeof got, got, NULL);
+}
+
+static ndr_status pass_x(ndr_event **event)
+{
+    return ndr_buffer_transfer(w.line, w.x, 0, w.wrapped_line, w.wrapped_x, 0, sizeof host, event);
+}
+static ndr_status pass_x_mapped(void) { return pass_x(NULL); }
+static ndr_status pass_x_later(void) { return pass_x(&w.event); }
+static ndr_status pass_x_in_pieces(void)
+{
+    ndr_device_info *const infos[] = { &here()->caps.info, &w.wrapped->caps.info };
+    const bool shares[] = { infos[0]->shares_host_memory, infos[1]->shares_host_memory };
+    infos[0]->shares_host_memory = infos[1]->shares_host_memory = false;
+    const ndr_status status = pass_x(NULL);
+    infos[0]->shares_host_memory = shares[0], infos[1]->shares_host_memory = shares[1];
+    return status;
+}
 static ndr_status mark(void) { return ndr_queue_mark(w.line, &w.event); }
 
 static ndr_status write_without_waiting(void) { return ndr_buffer_write(w.line, w.x, 0, sizeof host, host, &w.event); }
@@ -1118,6 +1149,77 @@ static ndr_status explain_texts(void)
 
 /* ---- scenes ---- */
 
+/* ---- steps: groups, of one rank, which has no thread of its own ---- */
+
+static ndr_status create_group(void)
+{
+    ndr_context *const contexts[] = { here() };
+    return ndr_group_create(&(ndr_group_desc){ .contexts = contexts, .context_count = 1 }, &w.group);
+}
+
+static ndr_status create_group_of_devices(void)
+{
+    return ndr_group_create(&(ndr_group_desc){ .part_count = is_halved ? 2 : 0 }, &w.group);
+}
+
+/* From now on it gets arrays in chunks. */
+static ndr_status stop_sharing(void)
+{
+    w.group->ranks[0].device.shares_host_memory = false;
+    return NDR_OK;
+}
+
+static ndr_status ask_group(void)
+{
+    const bool has_all = ndr_group_size(w.group) == 1 && ndr_group_context(w.group, 0) && ndr_group_queue(w.group, 0);
+    return has_all ? NDR_OK : NDR_BAD_ARGUMENT;
+}
+
+static ndr_status do_nothing(size_t rank, ndr_queue *line, size_t first, size_t count, void *user)
+{
+    (void)user;
+    return rank == 0 && line && first == 0 && count == 7 ? NDR_OK : NDR_BAD_ARGUMENT;
+}
+static ndr_status each_of_group(void) { return ndr_group_each(w.group, 7, do_nothing, NULL); }
+
+static float factors[2][4] = { { 1, 2, 3, 4 }, { 1, 0, 0, 1 } }, product_of_group[4];
+static ndr_status multiply_by_group(void)
+{
+    return ndr_group_matmul(w.group, &(ndr_group_matmul_desc){ .dtype = NDR_DTYPE_F32, .m = 2, .n = 2, .k = 2,
+                                                               .a = factors[0], .b = factors[1],
+                                                               .c = product_of_group });
+}
+
+enum { LONG_COUNT = 70000 }; /* two chunks */
+static int long_input[LONG_COUNT], long_output[LONG_COUNT];
+static ndr_status sum_by_group(void)
+{
+    return ndr_group_reduce(w.group, &(ndr_group_reduce_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM,
+                                                               .input = long_input, .count = LONG_COUNT,
+                                                               .output = long_output });
+}
+
+static ndr_status map_by_group(void)
+{
+    const ndr_group_array array = { "x", NDR_DTYPE_I32, NULL, long_input };
+    return ndr_group_map(w.group, &(ndr_group_map_desc){ .statement = "x = 1", .arrays = &array, .array_count = 1,
+                                                         .count = LONG_COUNT });
+}
+
+static ndr_status scan_by_group(void)
+{
+    return ndr_group_scan(w.group, &(ndr_group_scan_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM,
+                                                           .input = long_input, .count = LONG_COUNT,
+                                                           .output = long_output });
+}
+
+static ndr_status expect_of_group(void)
+{
+    const bool is_right = memcmp(product_of_group, factors[0], sizeof product_of_group) == 0
+                          && long_output[0] == 1 && long_output[LONG_COUNT - 1] == LONG_COUNT;
+    return is_right ? NDR_OK : NDR_BAD_ARGUMENT;
+}
+
 typedef struct scene {
     const char *name;
     step *steps[MAX_STEPS];
@@ -1138,6 +1240,10 @@ static const scene transfers = { "transfers",
                                    read_y, expect_3, fill_y, measure, read_y, expect_8, write_without_waiting, wait_within,
                                    read_without_waiting, wait, expect_3, mark, wait, flush, finish } };
 
+static const scene between_contexts = { "between contexts",
+                               { create_context, create_queue, create_x, write_x, create_other, create_other_queue, create_other_x,
+                                 pass_x_mapped, read_other_x, expect_3, pass_x_in_pieces, read_other_x, expect_3,
+                                 pass_x_later, wait, read_other_x, expect_3 } };
 static const scene mappings = { "mappings",
                                 { create_queue, create_pinned, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
                                   create_view, map_view, unmap_view, read_x, expect_3, map_view, map_x_to_read } };
@@ -1251,6 +1357,11 @@ static const scene mapping = { "mapping", { create_queue, create_x, map_text, wa
 static const scene reducing_texts = { "reducing texts",
                                       { create_queue, create_x, write_x, sum_text, wait, read_x, expect_sum } };
 
+static const scene grouping = { "grouping",
+                                { create_group, ask_group, each_of_group, multiply_by_group, map_by_group, sum_by_group,
+                                  scan_by_group, expect_of_group, stop_sharing, multiply_by_group, map_by_group,
+                                  sum_by_group, scan_by_group, expect_of_group } };
+static const scene opening_groups = { "opening groups", { create_group_of_devices } };
 static const scene tuning = { "tuning", { tune, explain_sum, explain_product, explain_counts, explain_others, explain_texts, explain_dice, explain_transpose, explain_gathers, explain_merges } };
 
 /* ---- one run ---- */
@@ -1266,6 +1377,7 @@ static int end_scene(void **state)
     ndr_buffer_destroy(w.y);
     ndr_buffer_destroy(w.over);
     ndr_buffer_destroy(w.view); /* the last of x's memory */
+    ndr_group_destroy(w.group);
     ndr_buffer_destroy(w.wrapped_x);
     ndr_image_destroy(w.picture);
     ndr_image_destroy(w.other_picture);
@@ -1483,6 +1595,7 @@ static void test_failures__of_opening_a_device(void **state)
     is_halved = can_be_halved();
     try_scene(&halves);
     try_scene(&small_parts);
+    try_scene(&opening_groups);
 }
 
 static bool has_coarse(void)
@@ -1506,6 +1619,7 @@ static void test_failures__of_transfers_and_mappings(void **state)
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
         try_scene(&rectangles);
+        try_scene(&between_contexts);
         if (has_images()) try_scene(&images);
         if (!context->checker) try_scene(&mappings); /* a checked context reads the buffer after unmapping */
         context->caps.wait_sleeps = !context->caps.wait_sleeps;
@@ -1591,6 +1705,7 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_merge_sort_operation, &merge_sorting);
     try_scene(&tuning);
     try_scene(&mapping);
+    try_scene(&grouping);
     try_scene(&reducing_texts);
 }
 

@@ -20,7 +20,8 @@ typedef struct refusal_suite {
     const void *descs; /* requests that work once they have buffers; they differ in the method alone */
     size_t desc_bytes, desc_count;
     size_t dtype;                /* where the descriptor has it, by offsetof() */
-    ndr_dtype first_dtype;       /* the types from this one to f64 are taken, and no other */
+    ndr_dtype first_dtype;       /* the types from this one to f64 are taken, */
+    unsigned more_dtypes;        /* those of these bits, and no other */
     const char *dtypes;          /* as the sentence lists them */
     refusal_operand operands[4]; /* the last one is the output */
     size_t operand_count;

@@ -1,6 +1,8 @@
 /* test_map.c - ndr_map(): statements against plain loops, arrays of any shape and strides, and what it refuses. */
 #include "support.h"
 
+#include <math.h>
+
 #include "forcing.h"
 #include "ndr/ndr_ops.h"
 #include "ops/map/map.h"
@@ -122,6 +124,34 @@ static void test_map__converts_halves(void **state)
     read_buffer(to, got, sizeof got);
     assert_memory_equal(got, ((const uint16_t[]){ 0x4200, 0xc200, 0x7c00, 0x3c00 }), sizeof got);
     ndr_buffer_destroy(from), ndr_buffer_destroy(to);
+}
+
+/* A bf16, too, is a float in the statement. What is between two is rounded to the even one; NaN stays NaN. */
+static void test_map__converts_bfloats(void **state)
+{
+    (void)state;
+    const uint16_t x[] = { 0x3f80, 0xc000, 0x7f80, 0x3f81, 0xff81, 0x7f7f };
+    const float rounded[] = { 1.00390625f, 1.01171875f, 1.00390637f, -1.00390625f, NAN, 0x1.ffp127f };
+    uint16_t got[6];
+    ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL),
+               *floats = buffer_of(sizeof rounded, rounded);
+    assert_ok(ndr_map(queue,
+                      MAP("y = 2 * x + 1", INPUTS(span("x", from, NDR_DTYPE_BF16, 0, 6)),
+                          OUTPUTS(span("y", to, NDR_DTYPE_BF16, 0, 6))),
+                      NULL));
+    read_buffer(to, got, sizeof got);
+    assert_true((got[4] & 0x7fff) > 0x7f80);
+    got[4] = 0;
+    assert_memory_equal(got, ((const uint16_t[]){ 0x4040, 0xc040, 0x7f80, 0x4041, 0, 0x7f80 }), sizeof got);
+    assert_ok(ndr_map(
+        queue,
+        MAP("y = x", INPUTS(span("x", floats, NDR_DTYPE_F32, 0, 6)), OUTPUTS(span("y", to, NDR_DTYPE_BF16, 0, 6))),
+        NULL));
+    read_buffer(to, got, sizeof got);
+    assert_true((got[4] & 0x7fff) > 0x7f80);
+    got[4] = 0;
+    assert_memory_equal(got, ((const uint16_t[]){ 0x3f80, 0x3f82, 0x3f81, 0xbf80, 0, 0x7f80 }), sizeof got);
+    ndr_buffer_destroy(from), ndr_buffer_destroy(to), ndr_buffer_destroy(floats);
 }
 
 /* What is not assigned is 0; return stores nothing. */
@@ -344,6 +374,27 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
     ndr_buffer_destroy(y);
 }
 
+/* Of a part of a longer array. */
+static void test_map__counts_from_the_first_index(void **state)
+{
+    (void)state;
+    static const uint64_t firsts[] = { 1, 1000, UINT64_C(1) << 31 };
+    uint64_t got[20];
+    for (size_t f = 0; f < COUNT_OF(firsts); ++f) {
+        ndr_buffer *x = buffer_of(20 * sizeof(uint64_t), NULL);
+        ndr_map_array evens = span("x", x, NDR_DTYPE_U64, 2, 9), all = span("x", x, NDR_DTYPE_U64, 0, 20);
+        evens.array.stride[0] = 2;
+        assert_ok(ndr_map(queue, MAP("x = i + 2 * i0", OUTPUTS(all), .first = (size_t)firsts[f]), NULL));
+        assert_ok(ndr_map(queue, MAP("x += i", INPUTS(evens), OUTPUTS(evens), .first = (size_t)firsts[f]), NULL));
+        read_buffer(x, got, sizeof got);
+        for (uint64_t i = 0; i < 20; ++i) {
+            const bool is_even = i >= 2 && i % 2 == 0;
+            assert_true(got[i] == 3 * (firsts[f] + i) + (is_even ? firsts[f] + (i - 2) / 2 : 0));
+        }
+        ndr_buffer_destroy(x);
+    }
+}
+
 /* ---- refusals ---- */
 
 #define REFUSED(desc, ...) assert_refused(NDR_BAD_ARGUMENT, ndr_map(queue, (desc), NULL), "ndr_map: ", __VA_ARGS__)
@@ -365,6 +416,8 @@ static void test_map__refuses_what_is_missing(void **state)
     REFUSED(MAP("y = 1", OUTPUTS(span("y", b, NDR_DTYPE_NONE, 0, 4))), "\"y\" has no dtype");
     REFUSED(MAP("y = 1", OUTPUTS(span("y", NULL, NDR_DTYPE_F32, 0, 4))), "\"y\" has no buffer");
     REFUSED(MAP("y = a", SCALARS(scalar("a", ndr_arg_of(b))), OUTPUTS(y)), "scalar \"a\"", "not a number");
+    REFUSED(MAP("y = 1", .first = 3, OUTPUTS(named("y", ndr_array_of(b, NDR_DTYPE_F32, ndr_range_2d(2, 2))))),
+            "first is 3, but the arrays have 2 dimensions");
     ndr_buffer_destroy(b);
 }
 
@@ -451,10 +504,12 @@ static bool is_chosen(const ndr_op_variant *variant) { return is_variant(variant
         cmocka_unit_test(test_map__has_the_index_in_order_and_by_dimension),                \
         cmocka_unit_test(test_map__takes_declarations_structs_vectors_and_several_outputs), \
         cmocka_unit_test(test_map__converts_halves),                                        \
+        cmocka_unit_test(test_map__converts_bfloats),                                       \
         cmocka_unit_test(test_map__stores_zeros_by_default_and_nothing_after_return),       \
         cmocka_unit_test(test_map__copies_every_float),                                     \
         cmocka_unit_test(test_map__of_any_shape_and_strides_agrees_with_a_loop),            \
         cmocka_unit_test(test_map__changes_a_strided_array_in_place),                       \
+        cmocka_unit_test(test_map__counts_from_the_first_index),                            \
         cmocka_unit_test(test_map__reaches_elements_beyond_31_bits)
 
 int main(void)

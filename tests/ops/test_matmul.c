@@ -808,7 +808,8 @@ static const refusal_suite refusals = {
     .desc_count = 1,
     .dtype = offsetof(ndr_matmul_desc, dtype),
     .first_dtype = NDR_DTYPE_F32,
-    .dtypes = "f32 or f64",
+    .more_dtypes = 1u << NDR_DTYPE_F16 | 1u << NDR_DTYPE_I8 | 1u << NDR_DTYPE_U8,
+    .dtypes = "f32, f64, f16, i8 or u8",
     .operands = { OPERAND(a, 3, 6, .before = bench_a), OPERAND(b, 2, 6, .before = bench_b),
                   OPERAND(c, 2, 4, .before = bench_c, .after = bench_product) },
     .operand_count = 3,
@@ -833,7 +834,8 @@ static const refusal_suite batch_refusals = {
     .desc_count = 1,
     .dtype = offsetof(ndr_matmul_desc, dtype),
     .first_dtype = NDR_DTYPE_F32,
-    .dtypes = "f32 or f64",
+    .more_dtypes = 1u << NDR_DTYPE_F16 | 1u << NDR_DTYPE_I8 | 1u << NDR_DTYPE_U8,
+    .dtypes = "f32, f64, f16, i8 or u8",
     .operands = { OPERAND(a, 3, 12, .before = batch_a), OPERAND(b, 2, 6, .before = bench_b),
                   OPERAND(c, 2, 8, .before = batch_c, .after = batch_product) },
     .operand_count = 3,
@@ -942,16 +944,16 @@ static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 3 and b is 2 x 2");
     desc = b.desc;
     desc.c.rows = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 1 x 2, but a * b is 2 x 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 1 x 2, but the product is 2 x 2");
     desc = b.desc;
     desc.c.cols = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 1, but a * b is 2 x 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 1, but the product is 2 x 2");
     desc = b.desc;
     desc.a.rows = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but a * b is 1 x 2");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but the product is 1 x 2");
     desc = b.desc;
     desc.b.cols = 1;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but a * b is 2 x 1");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "c is 2 x 2, but the product is 2 x 1");
     desc = b.desc;
     desc.a.cols = 0; /* a shape that does not fit is refused even if there is nothing to multiply */
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &desc, NULL), "a is 2 x 0 and b is 3 x 2");

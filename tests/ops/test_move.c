@@ -16,7 +16,7 @@
 static uint64_t seed;
 
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_F32,
-                                    NDR_DTYPE_U64, NDR_DTYPE_F64, NDR_DTYPE_F16 };
+                                    NDR_DTYPE_U64, NDR_DTYPE_F64, NDR_DTYPE_BF16 };
 
 static unsigned char *random_bytes(size_t count, uint64_t *random)
 {

@@ -147,7 +147,7 @@ static void test_select__of_any_count_agrees_with_a_loop(void **state)
 static void test_select__takes_every_type(void **state)
 {
     (void)state;
-    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
         check(&(selection){ .dtype = dtype,
                             .count = quick() ? 65 : 20011,
                             .percent = 30,

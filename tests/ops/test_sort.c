@@ -12,9 +12,9 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
-                                    NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_U64,
-                                    NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,   NDR_DTYPE_I16, NDR_DTYPE_U16,
+                                    NDR_DTYPE_I32, NDR_DTYPE_U32,  NDR_DTYPE_I64, NDR_DTYPE_U64,
+                                    NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
 
 /* ---- random numbers ---- */
 
@@ -27,16 +27,6 @@ static int compare_numbers(double a, double b)
 {
     if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
     return (a > b) - (a < b);
-}
-
-/* By value, of bits that a little-endian host has loaded. */
-static double half_value(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double magnitude = exponent == 31 ? fraction ? NAN : INFINITY
-                             : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                            : ldexp(fraction, -24);
-    return bits >> 15 ? -magnitude : magnitude;
 }
 
 #define COMPARE_AS(type)                                  \
@@ -57,10 +47,12 @@ static int compare_keys(ndr_dtype dtype, const void *a, const void *b)
     case NDR_DTYPE_U32: COMPARE_AS(uint32_t)
     case NDR_DTYPE_I64: COMPARE_AS(int64_t)
     case NDR_DTYPE_U64: COMPARE_AS(uint64_t)
-    case NDR_DTYPE_F16: {
-        uint16_t x, y;
-        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
-        return compare_numbers(half_value(x), half_value(y));
+    case NDR_DTYPE_F16:
+    case NDR_DTYPE_BF16: {
+        float x, y;
+        assert_int_equal(ndr_widen_floats(dtype, 1, a, &x), NDR_OK);
+        assert_int_equal(ndr_widen_floats(dtype, 1, b, &y), NDR_OK);
+        return compare_numbers((double)x, (double)y);
     }
     case NDR_DTYPE_F32: {
         float x, y;
@@ -364,21 +356,24 @@ static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
 
 /* ---- floats ---- */
 
-/* The bits of floats of 16, 32 and 64 bits in their order; those in one row are equal. */
-static const uint64_t float_ranks[][4][3] = {
-    { { 0xfc00, 0xff800000, 0xfff0000000000000 } },                                                    /* -infinity */
-    { { 0xfbff, 0xff7fffff, 0xffefffffffffffff } },                                                    /* the least */
-    { { 0xbc00, 0xbf800000, 0xbff0000000000000 } },                                                    /* -1 */
-    { { 0x8400, 0x80800000, 0x8010000000000000 } },                                                    /* normal */
-    { { 0x8001, 0x80000001, 0x8000000000000001 } },                                                    /* denormal */
-    { { 0x0000, 0x00000000, 0x0000000000000000 }, { 0x8000, 0x80000000, 0x8000000000000000 } },        /* 0, -0 */
-    { { 0x0001, 0x00000001, 0x0000000000000001 } },
-    { { 0x0400, 0x00800000, 0x0010000000000000 } },
-    { { 0x3c00, 0x3f800000, 0x3ff0000000000000 } },
-    { { 0x7bff, 0x7f7fffff, 0x7fefffffffffffff } },
-    { { 0x7c00, 0x7f800000, 0x7ff0000000000000 } },                                                    /* infinity */
-    { { 0x7e00, 0x7fc00000, 0x7ff8000000000000 }, { 0xfe00, 0xffc00000, 0xfff8000000000000 },          /* NaN */
-      { 0x7c01, 0x7f800001, 0x7ff0000000000001 }, { 0xffff, 0xffffffff, 0xffffffffffffffff } },
+/* The bits of f16, bf16, f32 and f64 in their order; those in one row are equal. */
+static const uint64_t float_ranks[][4][4] = {
+    { { 0xfc00, 0xff80, 0xff800000, 0xfff0000000000000 } }, /* -infinity */
+    { { 0xfbff, 0xff7f, 0xff7fffff, 0xffefffffffffffff } }, /* the least */
+    { { 0xbc00, 0xbf80, 0xbf800000, 0xbff0000000000000 } }, /* -1 */
+    { { 0x8400, 0x8080, 0x80800000, 0x8010000000000000 } }, /* normal */
+    { { 0x8001, 0x8001, 0x80000001, 0x8000000000000001 } }, /* denormal */
+    { { 0x0000, 0x0000, 0x00000000, 0x0000000000000000 },   /* 0, -0 */
+      { 0x8000, 0x8000, 0x80000000, 0x8000000000000000 } },
+    { { 0x0001, 0x0001, 0x00000001, 0x0000000000000001 } },
+    { { 0x0400, 0x0080, 0x00800000, 0x0010000000000000 } },
+    { { 0x3c00, 0x3f80, 0x3f800000, 0x3ff0000000000000 } },
+    { { 0x7bff, 0x7f7f, 0x7f7fffff, 0x7fefffffffffffff } },
+    { { 0x7c00, 0x7f80, 0x7f800000, 0x7ff0000000000000 } }, /* infinity */
+    { { 0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000 },
+      { 0xfe00, 0xffc0, 0xffc00000, 0xfff8000000000000 }, /* NaN */
+      { 0x7c01, 0x7f81, 0x7f800001, 0x7ff0000000000001 },
+      { 0xffff, 0xffff, 0xffffffff, 0xffffffffffffffff } },
 };
 
 static unsigned equal_to(size_t rank) { return rank == 5 ? 2 : rank == COUNT_OF(float_ranks) - 1 ? 4 : 1; }
@@ -405,7 +400,7 @@ static void check_floats(ndr_dtype dtype, unsigned type, size_t count, bool is_d
 static void test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits(void **state)
 {
     (void)state;
-    const ndr_dtype floats[] = { NDR_DTYPE_F16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
+    const ndr_dtype floats[] = { NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     const size_t list[] = { 200, 20011 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
         for (unsigned type = quick(); type < COUNT_OF(floats) - quick(); ++type)
@@ -515,7 +510,7 @@ static void test_sort__refuses_what_is_missing(void **state)
     assert_sort_refused(NDR_BAD_ARGUMENT, NULL, "desc is NULL");
     desc.dtype = NDR_DTYPE_NONE;
     assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "dtype is not set");
-    desc.dtype = (ndr_dtype)(NDR_DTYPE_F16 + 1);
+    desc.dtype = (ndr_dtype)(NDR_DTYPE_BF16 + 1);
     assert_sort_refused(NDR_BAD_ARGUMENT, &desc, "dtype is not valid");
     desc = b.desc;
     ndr_span *const spans[] = { &desc.keys, &desc.values, &desc.sorted_keys, &desc.sorted_values };

@@ -15,6 +15,7 @@ set(covered
   "device/drivers: catalog"         # why there is no driver or device
   "device/format: image"
   "device/image_part: image"
+  "device/pinned: between"
   "device/map: buffer view image"
   "device/sampler: image"
   "device/transfer: buffer image rect shared"

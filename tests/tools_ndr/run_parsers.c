@@ -82,6 +82,7 @@ static void test_argument__makes_the_numbers_of_every_type(void **state)
     assert_numbers("-9223372036854775808:i64", "-9223372036854775808");
     assert_numbers("18446744073709551615:u64", "18446744073709551615");
     assert_numbers("0.1,65504,inf,nan,1e-7:f16", "0.1 65504 inf nan 1e-07");
+    assert_numbers("0.1,3.38e38,-inf,nan,9e-41:bf16", "0.1 3.38e+38 -inf nan 9e-41");
     assert_numbers("0.1,-300,1e30:f32", "0.1 -300 1e+30");
     assert_numbers("0.1,3:f64", "0.1 3");
     assert_numbers("(1, 2, 3, 4):float4", "1 2 3 4");
@@ -112,29 +113,39 @@ static void test_argument__makes_the_same_random_numbers_everywhere(void **state
     assert_numbers("random:1:0..0:f32[2]", "0 0");
 }
 
-static void test_argument__knows_halves(void **state)
+static void test_argument__knows_floats_of_16_bits(void **state)
 {
     (void)state;
-    for (unsigned bits = 0; bits < 65536; ++bits) {
-        const uint16_t half = (uint16_t)bits;
-        uint16_t again;
-        const double value = number_at(NDR_DTYPE_F16, &half);
-        store_double(NDR_DTYPE_F16, value, &again);
-        if (!isnan(value)) assert_int_equal(again, half);
-    }
+    static const ndr_dtype narrow[] = { NDR_DTYPE_F16, NDR_DTYPE_BF16 };
+    for (size_t t = 0; t < 2; ++t)
+        for (unsigned all = 0; all < 65536; ++all) {
+            const uint16_t bits = (uint16_t)all;
+            uint16_t again;
+            const double value = number_at(narrow[t], &bits);
+            store_double(narrow[t], value, &again);
+            if (!isnan(value)) assert_int_equal(again, bits);
+        }
     static const struct {
+        ndr_dtype dtype;
         double value;
-        uint16_t half;
-    } rounded[] = { { 1 + 1.0 / 2048, 0x3c00 },
-                    { 1 + 3.0 / 2048, 0x3c02 },
-                    { 65519, 0x7bff },
-                    { 65520, 0x7c00 },
-                    { 0x1p-25, 0 },
-                    { 0x1.8p-25, 1 } };
+        uint16_t bits;
+    } rounded[] = { { NDR_DTYPE_F16, 1 + 1.0 / 2048, 0x3c00 },
+                    { NDR_DTYPE_F16, 1 + 3.0 / 2048, 0x3c02 },
+                    { NDR_DTYPE_F16, 65519, 0x7bff },
+                    { NDR_DTYPE_F16, 65520, 0x7c00 },
+                    { NDR_DTYPE_F16, 0x1p-25, 0 },
+                    { NDR_DTYPE_F16, 0x1.8p-25, 1 },
+                    { NDR_DTYPE_BF16, 1 + 1.0 / 256, 0x3f80 },
+                    { NDR_DTYPE_BF16, 1 + 1.0 / 256 + 0x1p-40, 0x3f81 }, /* as a float it would be in the middle */
+                    { NDR_DTYPE_BF16, 1 + 3.0 / 256, 0x3f82 },
+                    { NDR_DTYPE_BF16, 0x1.fefffffffp127, 0x7f7f },
+                    { NDR_DTYPE_BF16, 0x1.ffp127, 0x7f80 },
+                    { NDR_DTYPE_BF16, 0x1p-134, 0 },
+                    { NDR_DTYPE_BF16, 0x1.8p-134, 1 } };
     for (size_t i = 0; i < sizeof rounded / sizeof rounded[0]; ++i) {
-        uint16_t half;
-        store_double(NDR_DTYPE_F16, rounded[i].value, &half);
-        assert_int_equal(half, rounded[i].half);
+        uint16_t bits;
+        store_double(rounded[i].dtype, rounded[i].value, &bits);
+        assert_int_equal(bits, rounded[i].bits);
     }
 }
 
@@ -152,6 +163,7 @@ static void test_argument__that_is_wrong_is_refused_with_the_fix(void **state)
         { "x=1.5:i32", "\"1.5\" is not an integer" },
         { "x=1e39:f32", "\"1e39\" does not fit f32" },
         { "x=65520:f16", "\"65520\" does not fit f16" },
+        { "x=3.4e38:bf16", "\"3.4e38\" does not fit bf16" },
         { "x=abc", "\"abc\" is not a value; write a number" },
         { "x=1,,2:i32", "\"\" is not an integer" },
         { "x=1,2,3:f32x2", "3 numbers are written, but 2 of f32x2 take 4; write as many" },
@@ -192,9 +204,9 @@ static void write_bytes(const char *path, const void *bytes, size_t count)
 static void test_file__comes_back_as_it_was_saved(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "iota:i8[5]",      "iota:u16[2x3]",  "iota:f16[4]",
-                                         "iota:f32[2x3x4]", "iota:f64[1]",    "iota:u64[0]",
-                                         "iota:float3[2]",  "iota:int4[2x2]", "iota:uchar16[3]" };
+    static const char *const texts[] = { "iota:i8[5]",     "iota:u16[2x3]",  "iota:f16[4]",  "iota:f32[2x3x4]",
+                                         "iota:f64[1]",    "iota:u64[0]",    "iota:bf16[3]", "iota:float3[2]",
+                                         "iota:int4[2x2]", "iota:uchar16[3]" };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         contents c, again, raw;
         assert_int_equal(make(texts[i], &c), DONE);
@@ -417,7 +429,7 @@ int main(void)
         cmocka_unit_test(test_argument__makes_the_numbers_of_every_type),
         cmocka_unit_test(test_argument__makes_memory),
         cmocka_unit_test(test_argument__makes_the_same_random_numbers_everywhere),
-        cmocka_unit_test(test_argument__knows_halves),
+        cmocka_unit_test(test_argument__knows_floats_of_16_bits),
         cmocka_unit_test(test_argument__that_is_wrong_is_refused_with_the_fix),
         cmocka_unit_test(test_file__comes_back_as_it_was_saved),
         cmocka_unit_test(test_file__is_an_image_in_bytes_and_in_floats),

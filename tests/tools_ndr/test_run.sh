@@ -36,6 +36,11 @@ kernel void doubles(double d, double2 v, global double *out)
     out[1] = v.y;
 }
 #endif
+kernel void bfloats(ushort one, global ushort *y)
+{
+    const float x = as_float((uint)one << 16) * as_float((uint)y[get_global_id(0)] << 16);
+    if (x == x) y[get_global_id(0)] = as_uint(x) >> 16;
+}
 kernel void halves(global half *x) { vstore_half(2 * vload_half(get_global_id(0), x), get_global_id(0), x); }
 kernel void sum_groups(global const int *x, local int *t, global int *sums)
 {
@@ -113,6 +118,7 @@ if "$ndr" build kernels.cl | grep -q '^doubles('; then
 fi
 shows "a parameter with the name of a function" "x (int*), i32[1]:|  7|" walk -g 1 -a step=7 -a x
 shows "halves" "x (half*), f16[3]:|  0.2 2 nan|" halves -g 3 -a x=0.1,1,nan
+shows "bfloats" "y (ushort*), bf16[3]:|  0.2 4 nan|" bfloats -g 3 -a one=2:bf16 -a y=0.1,2,nan:bf16
 shows "local memory" "sums (int*), i32[4]:|  6 22 38 54|" sum_groups -g 16 -l 4 -a x=iota -a t=local:i32[4] \
     -a 'sums:[4]'
 shows "groups that the library chooses" "sums (int*), i32[1]:|  6|" sum_groups -g 4 -a x=iota -a t=local:i32[64] \

@@ -1715,6 +1715,26 @@ static void test_half__by_value_needs_a_device_that_has_it(void **state)
                    "take a float, or a pointer to half with vload_half()");
 }
 
+/* Kernels have bf16 as ushort. */
+static void test_bfloat__is_an_ushort(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kernel void k(global ushort *out, ushort4 v, local ushort *t) { t[0] = v.y; out[0] = t[0]; out[1] = v.w; }\n";
+    static const uint16_t lanes[] = { 1, 2, 3, 4 };
+    uint16_t out[2];
+    const ndr_arg args[] = {
+        ndr_arg_of(victim),
+        { .kind = NDR_ARG_VECTOR, .dtype = NDR_DTYPE_BF16, .size_bytes = sizeof lanes, .as.value.bytes = lanes },
+        { .kind = NDR_ARG_LOCAL, .dtype = NDR_DTYPE_BF16, .size_bytes = 2, .as.extent = { 1, 1, 1 } },
+    };
+    const ndr_nd_range range = ndr_nd_range_1d(1, 1);
+    assert_ok(ndr_launch_v(queue, kernel_of(text, "k"), &range, args, 3, NULL));
+    read_buffer(victim, out, sizeof out);
+    assert_true(out[0] == 2 && out[1] == 4);
+    restore_victim();
+}
+
 /* Pointers to half need nothing of the device. On the host cl_half is another name for uint16_t. */
 static void test_half__is_pointed_to_on_every_device(void **state)
 {
@@ -2286,6 +2306,7 @@ int main(void)
         cmocka_unit_test(test_half__takes_no_other_number),
         cmocka_unit_test(test_half__by_value_needs_a_device_that_has_it),
         cmocka_unit_test(test_half__is_pointed_to_on_every_device),
+        cmocka_unit_test(test_bfloat__is_an_ushort),
         cmocka_unit_test(test_args__of_a_type_that_nobody_can_size_are_refused),
         cmocka_unit_test(test_args__are_taken_when_the_launch_returns),
         cmocka_unit_test(test_args__are_those_of_their_own_launch),

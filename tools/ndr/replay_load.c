@@ -139,7 +139,7 @@ static int read_dtype(const saved_launch *l, const json_t *object, ndr_dtype *dt
     const char *const name = json_string_value(json_object_get(object, "dtype"));
     *dtype = NDR_DTYPE_NONE;
     if (!name) return DONE;
-    for (ndr_dtype t = NDR_DTYPE_I8; t <= NDR_DTYPE_F16; ++t)
+    for (ndr_dtype t = NDR_DTYPE_I8; t <= NDR_DTYPE_BF16; ++t)
         if (strcmp(name, ndr_dtype_name(t)) == 0) *dtype = t;
     return *dtype ? DONE : refuse(l, "the dtype \"%.40s\" is not known", name);
 }

@@ -110,6 +110,7 @@ const char *print_number(char text[40], ndr_dtype dtype, const void *from);
 double number_at(ndr_dtype dtype, const void *from);
 void store_double(ndr_dtype dtype, double value, void *to);
 bool is_float(ndr_dtype dtype);
+bool is_stored_as(ndr_dtype dtype, ndr_dtype in_kernel); /* a bf16 is an ushort there */
 
 /* ---- run_files.c ---- */
 

@@ -198,7 +198,8 @@ static void warn_of_type(const slots *all, const slot *s)
 {
     char text[200], name[16];
     const element is = type_of(&s->parameter), given = s->memory.type;
-    if (!is.dtype || !given.dtype || (is.dtype == given.dtype && (given.lanes == 1 || given.lanes == is.lanes))) return;
+    const bool is_same = is_stored_as(given.dtype, is.dtype) && (given.lanes == 1 || given.lanes == is.lanes);
+    if (!is.dtype || !given.dtype || is_same) return;
     fail_with("warning: %s is given elements of %s; the kernel gets their bytes as they are", print_slot(text, all, s),
               print_element(name, given));
 }
@@ -247,7 +248,7 @@ static int make_local(const maker *m, slot *s)
 /* `bytes` are those of a number of a known type. */
 static ndr_arg number_arg(ndr_dtype dtype, const unsigned char *bytes)
 {
-    ndr_arg arg = { .dtype = dtype };
+    ndr_arg arg = { .dtype = dtype == NDR_DTYPE_BF16 ? NDR_DTYPE_U16 : dtype };
     switch (dtype) {
     case NDR_DTYPE_F16: return (ndr_arg){ .kind = NDR_ARG_STRUCT, .size_bytes = 2, .as.value.bytes = bytes };
     case NDR_DTYPE_F32: arg.kind = NDR_ARG_FLOAT; break;
@@ -270,7 +271,7 @@ static int check_value_type(const slots *all, const slot *s)
     const element is = type_of(&s->parameter), given = s->given->type;
     if (s->given->has_shape)
         return refuse_argument(s->given, "%s is a value, and [] is for memory; leave it out", print_slot(text, all, s));
-    if (!given.dtype || !is.dtype || (is.dtype == given.dtype && is.lanes == given.lanes)) return DONE;
+    if (!given.dtype || !is.dtype || (is_stored_as(given.dtype, is.dtype) && is.lanes == given.lanes)) return DONE;
     return refuse_argument(s->given, "%s does not take %s; leave the type out", print_slot(text, all, s),
                            print_element(name, given));
 }

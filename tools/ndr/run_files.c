@@ -162,7 +162,8 @@ static const struct {
     const char *code;
 } npy_types[] = { { NDR_DTYPE_I8, "i1" },  { NDR_DTYPE_U8, "u1" },  { NDR_DTYPE_I16, "i2" }, { NDR_DTYPE_U16, "u2" },
                   { NDR_DTYPE_I32, "i4" }, { NDR_DTYPE_U32, "u4" }, { NDR_DTYPE_I64, "i8" }, { NDR_DTYPE_U64, "u8" },
-                  { NDR_DTYPE_F16, "f2" }, { NDR_DTYPE_F32, "f4" }, { NDR_DTYPE_F64, "f8" }, { NDR_DTYPE_U8, "b1" } };
+                  { NDR_DTYPE_F16, "f2" }, { NDR_DTYPE_F32, "f4" }, { NDR_DTYPE_F64, "f8" }, { NDR_DTYPE_U8, "b1" },
+                  { NDR_DTYPE_BF16, "V2" } }; /* as the package ml_dtypes saves it */
 
 /* What follows 'key': in the header; NULL if it is not there. */
 static const char *find_key(const char *header, const char *key)

@@ -43,15 +43,15 @@ static span trim(span text)
 
 static const struct {
     ndr_dtype dtype;
-    const char *cl_name;
-} types[] = { { NDR_DTYPE_I8, "char" },    { NDR_DTYPE_U8, "uchar" },  { NDR_DTYPE_I16, "short" },
-              { NDR_DTYPE_U16, "ushort" }, { NDR_DTYPE_I32, "int" },   { NDR_DTYPE_U32, "uint" },
-              { NDR_DTYPE_I64, "long" },   { NDR_DTYPE_U64, "ulong" }, { NDR_DTYPE_F16, "half" },
-              { NDR_DTYPE_F32, "float" },  { NDR_DTYPE_F64, "double" } };
+    const char *cl_name; /* NULL: OpenCL C has no such type */
+} types[] = { { NDR_DTYPE_I8, "char" },    { NDR_DTYPE_U8, "uchar" },   { NDR_DTYPE_I16, "short" },
+              { NDR_DTYPE_U16, "ushort" }, { NDR_DTYPE_I32, "int" },    { NDR_DTYPE_U32, "uint" },
+              { NDR_DTYPE_I64, "long" },   { NDR_DTYPE_U64, "ulong" },  { NDR_DTYPE_F16, "half" },
+              { NDR_DTYPE_F32, "float" },  { NDR_DTYPE_F64, "double" }, { NDR_DTYPE_BF16, NULL } };
 
-#define TYPES_ARE                                                                                                 \
-    "types are i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64, or char to double as in OpenCL C, and vectors such as " \
-    "f32x4 or float4"
+#define TYPES_ARE                                                                                                   \
+    "types are i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64, or char to double as in OpenCL C, and vectors such " \
+    "as f32x4 or float4"
 
 static bool read_lanes(span text, unsigned *lanes)
 {
@@ -78,7 +78,7 @@ bool read_element(span text, element *type)
 {
     for (size_t i = 0; i < COUNT_OF(types); ++i) {
         unsigned lanes;
-        const bool is_named = is_type(text, types[i].cl_name, "", &lanes);
+        const bool is_named = types[i].cl_name && is_type(text, types[i].cl_name, "", &lanes);
         if (!is_named && !is_type(text, ndr_dtype_name(types[i].dtype), "x", &lanes)) continue;
         *type = (element){ types[i].dtype, lanes };
         return true;
@@ -96,7 +96,14 @@ const char *print_element(char text[16], element type)
     return text;
 }
 
-bool is_float(ndr_dtype dtype) { return dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64; }
+static bool is_narrow(ndr_dtype dtype) { return dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16; }
+
+bool is_float(ndr_dtype dtype) { return is_narrow(dtype) || dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64; }
+
+bool is_stored_as(ndr_dtype dtype, ndr_dtype in_kernel)
+{
+    return dtype == in_kernel || (dtype == NDR_DTYPE_BF16 && in_kernel == NDR_DTYPE_U16);
+}
 
 static bool is_signed(ndr_dtype dtype)
 {
@@ -155,29 +162,34 @@ const char *print_shape(char text[200], const shape *s)
     return text;
 }
 
-/* ---- halves ---- */
+/* ---- floats of 16 bits ---- */
 
-static double half_value(uint16_t bits)
+/* The bits of the fraction, without the hidden one. */
+static int fraction_bits(ndr_dtype dtype) { return dtype == NDR_DTYPE_F16 ? 10 : 7; }
+
+static int exponent_bias(ndr_dtype dtype) { return dtype == NDR_DTYPE_F16 ? 15 : 127; }
+
+/* The least number that rounds to infinity. */
+static double narrow_limit(ndr_dtype dtype)
 {
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-                        : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                       : ldexp(fraction, -24);
-    return bits >> 15 ? -size : size;
+    const int bits = fraction_bits(dtype) + 2;
+    return ldexp((1 << bits) - 1, exponent_bias(dtype) + 1 - bits);
 }
 
-/* The nearest half, ties to even. */
-static uint16_t half_bits(double value)
+/* The bits of the nearest one, ties to even: rounded once, unlike by float. */
+static uint16_t narrow_bits(ndr_dtype dtype, double value)
 {
-    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    const int fraction = fraction_bits(dtype), least = 2 - exponent_bias(dtype),
+              infinite = 0x7fff >> fraction << fraction;
+    const int sign = signbit(value) ? 0x8000 : 0;
     int exponent;
-    if (isnan(value)) return sign | 0x7e00;
-    if (value == 0) return sign;
-    if (fabs(value) >= 65520) return sign | 0x7c00;
+    if (isnan(value)) return (uint16_t)(sign | infinite | 1 << (fraction - 1));
+    if (value == 0) return (uint16_t)sign;
+    if (fabs(value) >= narrow_limit(dtype)) return (uint16_t)(sign | infinite);
     frexp(value, &exponent);
-    if (exponent < -13) exponent = -13;
-    const int units = (int)rint(ldexp(fabs(value), 11 - exponent)); /* 2048 carries into the exponent */
-    return (uint16_t)(sign | (((exponent + 13) << 10) + units));
+    if (exponent < least) exponent = least;
+    const int units = (int)rint(ldexp(fabs(value), fraction + 1 - exponent)); /* may carry into the exponent */
+    return (uint16_t)(sign | (((exponent - least) << fraction) + units));
 }
 
 /* ---- numbers ---- */
@@ -195,7 +207,7 @@ static int64_t integer_at(ndr_dtype dtype, const void *from)
 double number_at(ndr_dtype dtype, const void *from)
 {
     union {
-        uint16_t half;
+        uint16_t narrow;
         float f;
         double d;
     } v;
@@ -204,7 +216,10 @@ double number_at(ndr_dtype dtype, const void *from)
         return dtype == NDR_DTYPE_U64 ? (double)(uint64_t)whole : (double)whole;
     }
     memcpy(&v, from, ndr_dtype_size(dtype));
-    return dtype == NDR_DTYPE_F16 ? half_value(v.half) : dtype == NDR_DTYPE_F32 ? (double)v.f : v.d;
+    return dtype == NDR_DTYPE_F16    ? (double)ndr_f16_to_float(v.narrow)
+           : dtype == NDR_DTYPE_BF16 ? (double)ndr_bf16_to_float(v.narrow)
+           : dtype == NDR_DTYPE_F32  ? (double)v.f
+                                     : v.d;
 }
 
 static void store_integer(ndr_dtype dtype, uint64_t value, void *to) { memcpy(to, &value, ndr_dtype_size(dtype)); }
@@ -212,9 +227,9 @@ static void store_integer(ndr_dtype dtype, uint64_t value, void *to) { memcpy(to
 /* Of an integer's dtype the value must fit. */
 void store_double(ndr_dtype dtype, double value, void *to)
 {
-    const uint16_t half = half_bits(value);
+    const uint16_t narrow = is_narrow(dtype) ? narrow_bits(dtype, value) : 0;
     const float single = (float)value;
-    if (dtype == NDR_DTYPE_F16) memcpy(to, &half, sizeof half);
+    if (is_narrow(dtype)) memcpy(to, &narrow, sizeof narrow);
     else if (dtype == NDR_DTYPE_F32) memcpy(to, &single, sizeof single);
     else if (dtype == NDR_DTYPE_F64) memcpy(to, &value, sizeof value);
     else store_integer(dtype, value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value, to);
@@ -261,25 +276,6 @@ bool read_double(span text, double *value)
     return true;
 }
 
-static const char *read_real(span text, ndr_dtype dtype, void *to)
-{
-    const number_text copy = copy_number(text);
-    double value;
-    if (!read_double(text, &value)) return "is not a number; write one such as 2, 1e-3 or inf";
-    const float single = strtof(copy.chars, NULL); /* rounded once */
-    const bool is_finite = !strpbrk(copy.chars, "iInN") || strpbrk(copy.chars, "xX");
-    const bool is_large = dtype == NDR_DTYPE_F16   ? fabs(value) >= 65520
-                          : dtype == NDR_DTYPE_F32 ? isinf(single)
-                                                   : isinf(value);
-    if (is_finite && is_large)
-        return dtype == NDR_DTYPE_F16   ? "does not fit f16, which holds up to 65504; write a smaller number, or inf"
-               : dtype == NDR_DTYPE_F32 ? "does not fit f32, which holds up to 3.4e38; write a smaller number, or inf"
-                                        : "does not fit f64, which holds up to 1.8e308; write a smaller number, or inf";
-    if (dtype == NDR_DTYPE_F32) memcpy(to, &single, sizeof single);
-    else store_double(dtype, value, to);
-    return NULL;
-}
-
 static const char *const limits[] = {
     [NDR_DTYPE_I8] = "does not fit i8, which holds -128 to 127; write a number in that range",
     [NDR_DTYPE_U8] = "does not fit u8, which holds 0 to 255; write a number in that range",
@@ -290,7 +286,27 @@ static const char *const limits[] = {
     [NDR_DTYPE_I64] =
         "does not fit i64, which holds -9223372036854775808 to 9223372036854775807; write a number in that range",
     [NDR_DTYPE_U64] = "does not fit u64, which holds 0 to 18446744073709551615; write a number in that range",
+    [NDR_DTYPE_F16] = "does not fit f16, which holds up to 65504; write a smaller number, or inf",
+    [NDR_DTYPE_BF16] = "does not fit bf16, which holds up to 3.39e38; write a smaller number, or inf",
+    [NDR_DTYPE_F32] = "does not fit f32, which holds up to 3.4e38; write a smaller number, or inf",
+    [NDR_DTYPE_F64] = "does not fit f64, which holds up to 1.8e308; write a smaller number, or inf",
 };
+
+static const char *read_real(span text, ndr_dtype dtype, void *to)
+{
+    const number_text copy = copy_number(text);
+    double value;
+    if (!read_double(text, &value)) return "is not a number; write one such as 2, 1e-3 or inf";
+    const float single = strtof(copy.chars, NULL); /* rounded once */
+    const bool is_finite = !strpbrk(copy.chars, "iInN") || strpbrk(copy.chars, "xX");
+    const bool is_large = is_narrow(dtype)         ? fabs(value) >= narrow_limit(dtype)
+                          : dtype == NDR_DTYPE_F32 ? isinf(single)
+                                                   : isinf(value);
+    if (is_finite && is_large) return limits[dtype];
+    if (dtype == NDR_DTYPE_F32) memcpy(to, &single, sizeof single);
+    else store_double(dtype, value, to);
+    return NULL;
+}
 
 static const char *read_integer(span text, ndr_dtype dtype, void *to)
 {
@@ -586,7 +602,7 @@ static int fill_random(const argument *a, contents *c)
     const double high = has_limits && is_real ? number_at(dtype, &ends[1]) : 1;
     const uint64_t first = is_real ? 0 : (uint64_t)integer_at(dtype, &ends[0]);
     const uint64_t count = has_limits && !is_real ? (uint64_t)integer_at(dtype, &ends[1]) - first + 1 : 0;
-    const int bits = dtype == NDR_DTYPE_F16 ? 11 : dtype == NDR_DTYPE_F32 ? 24 : 53;
+    const int bits = is_narrow(dtype) ? fraction_bits(dtype) + 1 : dtype == NDR_DTYPE_F32 ? 24 : 53;
     for (size_t k = 0; k < c->count * c->type.lanes; ++k) {
         const uint64_t any = next_random(&state);
         const double part = ldexp((double)(any >> (64 - bits)), -bits);

@@ -168,11 +168,12 @@ def element_count(shape):
 DTYPES = {name: value for name, value in names_of("ndr_dtype").items() if value}
 _KINDS = {**dict.fromkeys("bhilqn", "i"), **dict.fromkeys("BHILQN?c", "u"), **dict.fromkeys("efd", "f")}
 FORMATS = {"i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q", "f32": "f",
-            "f64": "d", "f16": "e"}
+            "f64": "d", "f16": "e", "bf16": "H"}
 
 
 def dtype_of_format(view):
-    """The element type of a memoryview, such as "f32"; None if it is not a number of this machine's byte order."""
+    """The element type of a memoryview, such as "f32"; None if it is not a number of this machine's byte order. Elements of
+    bf16 are u16 there."""
     order, char = (view.format[0], view.format[1:]) if view.format[:1] in "@=<>!" else ("@", view.format)
     if char not in _KINDS or (order in "<>!" and view.itemsize > 1 and (order == "<") != (sys.byteorder == "little")):
         return None
@@ -184,6 +185,8 @@ def dtype_name(value):
     """"f32" for "f32", "float32" and numpy.float32, and so on."""
     if isinstance(value, str) and value in DTYPES:
         return value
+    if isinstance(value, str) and value == "bfloat16":
+        return "bf16"
     numpy = sys.modules.get("numpy")
     if numpy is not None and value is not None:
         try:
@@ -208,7 +211,7 @@ def new_host_array(dtype, shape):
             refuse("without NumPy pass the memory to read into: read(buffer, memory)")
         data = memoryview(bytearray(element_count(shape) * dtype_size(dtype)))
         return data.cast(FORMATS[dtype], shape) if data.nbytes else data
-    return numpy.empty(shape, f"{dtype[0]}{int(dtype[1:]) // 8}" if isinstance(dtype, str) else dtype)
+    return numpy.empty(shape, FORMATS[dtype] if isinstance(dtype, str) else dtype)
 
 
 # ---- the host's memory -----------------------------------------------------------------------------
@@ -232,6 +235,29 @@ def host_memory(value, writable, what="the memory"):
     """The address and the bytes of an object's memory. The address keeps the memory in place."""
     view = view_of(value, writable, what)
     return ffi.from_buffer("char[]", view, require_writable=writable), view.nbytes
+
+
+def narrow_floats(dtype, floats):
+    """Floats (f32) as elements of "f16" or "bf16", rounded to nearest even. A bf16 is a u16 on the host."""
+    return _converted(lib.ndr_narrow_floats, dtype, floats, "f32", dtype_name(dtype))
+
+
+def widen_floats(dtype, bits):
+    """Elements of "f16" or "bf16" as floats (f32)."""
+    return _converted(lib.ndr_widen_floats, dtype, bits, dtype_name(dtype), "f32")
+
+
+def _converted(call, dtype, given, from_dtype, to_dtype):
+    view = view_of(given, False)
+    is_fitting = view.format in (FORMATS[from_dtype], FORMATS["u16"]) and view.itemsize == dtype_size(from_dtype)
+    if not is_fitting:
+        refuse(f"the array has elements of format {view.format!r}, but {from_dtype} are wanted; convert it before")
+    made = new_host_array(to_dtype, view.shape)
+    count = element_count(view.shape)
+    if count:
+        check(call(DTYPES[dtype_name(dtype)], count, ffi.cast("void *", ffi.from_buffer(view)),
+                   ffi.cast("void *", ffi.from_buffer(made))))
+    return made
 
 
 class _Pending:

@@ -47,7 +47,7 @@ def _named_array(name, value, keep):
     return new_struct("ndr_map_array", {"name": name, "array": _array(value)}, keep)
 
 
-def _named_scalar(name, value, keep):
+def named_scalar(name, value, keep):
     scalar = new_struct("ndr_map_scalar", {"name": name}, keep)
     set_argument(scalar.value, value, keep, f"scalar {name!r}")
     if type(value) is float:
@@ -63,7 +63,7 @@ def _named_value(name, value, keep):
     return new_struct("ndr_map_reduce_value", members, keep)
 
 
-_LISTS = {ffi.typeof("ndr_map_array"): _named_array, ffi.typeof("ndr_map_scalar"): _named_scalar,
+_LISTS = {ffi.typeof("ndr_map_array"): _named_array, ffi.typeof("ndr_map_scalar"): named_scalar,
           ffi.typeof("ndr_map_reduce_value"): _named_value}
 _SPAN, _ARRAY = ffi.typeof("ndr_span"), ffi.typeof("ndr_array")
 

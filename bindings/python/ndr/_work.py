@@ -628,6 +628,13 @@ class Queue(Operations, Handle):
         call = lib.ndr_shared_copy if isinstance(source, Shared) else lib.ndr_buffer_copy
         return self._command(after, call, source.pointer, source_offset_bytes, to.pointer, to_offset_bytes, size)
 
+    def transfer(self, source, to_queue, to, source_offset_bytes=0, to_offset_bytes=0, size_bytes=None, wait=True,
+                 after=None):
+        """Copy a buffer to one of another queue, which may be of another context. wait=False: return the Event at once."""
+        size = source.size - source_offset_bytes if size_bytes is None else size_bytes
+        return self._transfer(wait, after, lib.ndr_buffer_transfer, source.pointer, source_offset_bytes,
+                              to_queue.pointer, to.pointer, to_offset_bytes, size, keep=(source, to_queue, to))
+
     def prefetch(self, shared, offset_bytes=0, size_bytes=None, after=None):
         """Move a shared allocation to the device before a kernel uses it: a hint."""
         size = shared.size - offset_bytes if size_bytes is None else size_bytes

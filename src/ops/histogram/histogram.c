@@ -42,7 +42,7 @@ static ndr_status check_types(const ndr_device_info *device, const ndr_histogram
     const bool has_weights = desc->weights.buffer;
     const ndr_dtype out = desc->output_dtype;
     NDR_REQUIRE(ndr_dtype_describe(desc->dtype) && desc->dtype != NDR_DTYPE_I64 && desc->dtype != NDR_DTYPE_U64
-                    && desc->dtype != NDR_DTYPE_F16,
+                    && !ndr_dtype_is_narrow(desc->dtype),
                 "ndr_histogram: dtype is %s; use i8, u8, i16, u16, i32, u32, f32 or f64", shown(desc->dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, desc->dtype != NDR_DTYPE_F64 || device->has_f64,
                    "ndr_histogram: device \"%s\" has no f64; use f32", device->name);

@@ -56,12 +56,30 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_names names = names_for(of);
     *plan = (ndr_op_plan){ .range.global = names.is_flat ? ndr_range_1d(ndr_names_count(&names)) : names.shape };
+    plan->range.offset[0] = ((const ndr_map_request *)of->request)->first;
+}
+
+/* The arrays as if they began with the element of index 0. Offsets wrap, and so do the sums in the kernel. */
+static void move_back(const ndr_map_array *arrays, size_t count, size_t first, ndr_map_array *moved)
+{
+    for (size_t i = 0; i < count; ++i) {
+        moved[i] = arrays[i];
+        moved[i].array.offset -= first * (size_t)arrays[i].array.stride[0];
+    }
 }
 
 static ndr_status launch(ndr_op_job *job)
 {
-    const ndr_names names = names_for(&job->of);
+    const size_t first = ((const ndr_map_request *)job->of.request)->first;
+    ndr_names names = names_for(&job->of);
     ndr_names_args args;
+    ndr_map_array inputs[NDR_MAX_NAMES], outputs[NDR_MAX_NAMES];
+    if (first > 0) {
+        move_back(names.inputs, names.input_count, first, inputs);
+        move_back(names.outputs, names.output_count, first, outputs);
+        names.inputs = inputs;
+        names.outputs = outputs;
+    }
     const size_t count = ndr_names_fill_args(&names, &args);
     return ndr_op_launch_v(job, job->kernel, &job->plan.range, args.list, count);
 }
@@ -110,6 +128,10 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_desc *d
                                              .input_count = desc->input_count,
                                              .output_count = desc->output_count } };
     if (desc->outputs) request->names.shape = desc->outputs[0].array.shape;
+    request->first = desc->first;
+    NDR_REQUIRE(desc->first == 0 || request->names.shape.dims == 1,
+                "ndr_map: first is %zu, but the arrays have %u dimensions; it is for arrays of one", desc->first,
+                request->names.shape.dims);
     return ndr_names_check(&request->names, &context->caps.info);
 }
 

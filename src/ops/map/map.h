@@ -8,6 +8,7 @@
 typedef struct ndr_map_request {
     const char *statement;
     ndr_names names;
+    size_t first; /* of one dimension: the index of the first element */
 } ndr_map_request;
 
 extern const ndr_operation ndr_map_operation;

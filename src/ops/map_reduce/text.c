@@ -8,13 +8,11 @@ static const char *type_of(const ndr_map_reduce_request *r, const ndr_reduced_va
     return r->desc->element ? r->desc->element : ndr_dtype_describe(v->given.dtype)->cl_name;
 }
 
-/* What is stored; a half is made of a float. */
+/* What is stored. */
 static const char *result_type(const ndr_map_reduce_request *r, const ndr_reduced_value *v)
 {
     const ndr_dtype dtype = v->given.output.dtype;
-    return dtype == NDR_DTYPE_NONE  ? r->desc->element
-           : dtype == NDR_DTYPE_F16 ? "float"
-                                    : ndr_dtype_describe(dtype)->cl_name;
+    return dtype == NDR_DTYPE_NONE ? r->desc->element : ndr_names_value_type(dtype);
 }
 
 /* Of ndr/op.clh, by which values of a type are combined. */
@@ -251,13 +249,9 @@ static void add_parts(const ndr_map_reduce_request *r, ndr_text *out)
 /* Combine what the output holds into part k, whose output is the `o`th. */
 static void add_held(const ndr_map_reduce_request *r, const ndr_reduced_value *v, unsigned k, size_t o, ndr_text *out)
 {
-    const bool is_half = v->given.output.dtype == NDR_DTYPE_F16;
     ndr_text_add(out, "{ const ndr_t%u ndr_held = ", k);
-    if (is_half) ndr_text_add_all(out, "vload_half(");
-    else ndr_text_add(out, "ndr_out_%zu[", o);
-    ndr_names_add_place(&r->canonical, r->canonical.input_count + o, out);
-    if (is_half) ndr_text_add(out, ", ndr_out_%zu); ", o);
-    else ndr_text_add_all(out, "]; ");
+    ndr_names_add_load(&r->canonical, r->canonical.input_count + o, out);
+    ndr_text_add_all(out, "; ");
     if (r->desc->combine) ndr_text_add_all(out, "*ndr_all = ndr_own_combine(ndr_held, *ndr_all); }\n");
     else
         ndr_text_add(out, "MEMBER_%u(*ndr_all) = ndr_combine(ndr_held, MEMBER_%u(*ndr_all), %s); }\n", k, k,
@@ -266,7 +260,6 @@ static void add_held(const ndr_map_reduce_request *r, const ndr_reduced_value *v
 
 static void add_result(const ndr_map_reduce_request *r, const ndr_reduced_value *v, size_t o, ndr_text *out)
 {
-    const bool is_half = v->given.output.dtype == NDR_DTYPE_F16;
     ndr_text_add_all(out, "{ const ", result_type(r, v), " ndr_result =");
     if (v->given.finish) ndr_names_add_own(v->given.finish, "finish", out);
     else {
@@ -275,11 +268,8 @@ static void add_result(const ndr_map_reduce_request *r, const ndr_reduced_value 
         if (ndr_op_is_arg(v->given.op)) ndr_text_add_all(out, ".index");
     }
     ndr_text_add_all(out, "; ");
-    if (is_half) ndr_text_add_all(out, "vstore_half(ndr_result, ");
-    else ndr_text_add(out, "ndr_out_%zu[", o);
-    ndr_names_add_place(&r->canonical, r->canonical.input_count + o, out);
-    if (is_half) ndr_text_add(out, ", ndr_out_%zu); }\n", o);
-    else ndr_text_add_all(out, "] = ndr_result; }\n");
+    ndr_names_add_store(&r->canonical, r->canonical.input_count + o, "ndr_result", out);
+    ndr_text_add_all(out, "}\n");
 }
 
 static void add_store(const ndr_map_reduce_request *r, ndr_text *out)
@@ -306,7 +296,7 @@ void ndr_map_reduce_write(const ndr_op_case *of, ndr_text *out)
 {
     const ndr_map_reduce_request *r = of->request;
     ndr_text_add_all(out, "#include \"ndr/op.clh\"\n");
-    ndr_names_add_declarations(&r->names, out);
+    ndr_names_add_declarations(&r->canonical, out);
     add_types(r, out);
     add_parts(r, out);
     add_store(r, out);

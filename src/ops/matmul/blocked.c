@@ -207,7 +207,11 @@ static sizes sizes_for(const ndr_op_case *of)
     return s;
 }
 
-static const char *cannot(const ndr_op_case *of) { return ndr_matmul_is_too_wide(of->request); }
+static const char *cannot(const ndr_op_case *of)
+{
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    return unusual ? unusual : ndr_matmul_is_too_wide(of->request);
+}
 
 static const char *unsuited(const ndr_op_case *of)
 {

@@ -81,5 +81,5 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
              r->c.further && is_even(r, block), r->c.rows < block.rows);
 }
 
-NDR_OP_VARIANT(matmul, direct, "gemm_direct", 0, .unsuited = ndr_op_lacks_vectors, .plan = plan,
-               .launch = ndr_matmul_launch_kernel);
+NDR_OP_VARIANT(matmul, direct, "gemm_direct", 0, .cannot = ndr_matmul_is_unusual, .unsuited = ndr_op_lacks_vectors,
+               .plan = plan, .launch = ndr_matmul_launch_kernel);

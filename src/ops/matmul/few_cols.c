@@ -15,6 +15,8 @@ static size_t count_groups(const ndr_matmul_request *r)
 static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     return r->c.cols <= NDR_FEW ? NULL : "c has more than 8 columns";
 }
 

@@ -39,7 +39,8 @@ const ndr_operation ndr_matmul_operation = { "matmul", variants, NDR_COUNT_OF(va
 
 ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value)
 {
-    return request->dtype == NDR_DTYPE_F64 ? ndr_arg_of(value) : ndr_arg_of((float)value);
+    if (request->dtype == NDR_DTYPE_F64) return ndr_arg_of(value);
+    return ndr_matmul_is_integer(request) ? ndr_arg_of((uint32_t)(int32_t)value) : ndr_arg_of((float)value);
 }
 
 const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request)
@@ -63,9 +64,13 @@ unsigned ndr_matmul_round_few(size_t count)
     return rounded;
 }
 
+const char *ndr_matmul_is_unusual(const ndr_op_case *of) { return ndr_matmul_exceeds(of->request, 0); }
+
 const char *ndr_matmul_has_many_rows(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
 }
 
@@ -88,15 +93,27 @@ static ndr_status fail_at_product(ndr_status status, size_t first, size_t count)
 ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch)
 {
     ndr_matmul_request part = *(const ndr_matmul_request *)job->of.request;
-    ndr_operand *const matrices[] = { &part.a, &part.b, &part.c };
+    ndr_operand *const matrices[NDR_MATMUL_SIDES] = { &part.a, &part.b, &part.c };
     const size_t count = ndr_matmul_count(&part);
     for (size_t first = 0; first < count; first += most) {
         part.a.further = part.b.further = part.c.further = ndr_min_size(most, count - first) - 1;
         const ndr_status status = launch(job, &part);
         if (status != NDR_OK) return fail_at_product(status, first, count);
-        for (size_t i = 0; i < NDR_COUNT_OF(matrices); ++i) matrices[i]->offset += most * matrices[i]->stride;
+        part.first_product += most;
+        for (size_t i = 0; i < NDR_MATMUL_SIDES; ++i) {
+            matrices[i]->offset += most * matrices[i]->stride;
+            part.offsets[i].offset += most;
+        }
     }
     return NDR_OK;
+}
+
+ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range,
+                                  const ndr_matmul_request *r, const ndr_arg *list, size_t count)
+{
+    ndr_matmul_args args;
+    memcpy(args.list, list, count * sizeof *list);
+    return ndr_op_launch_v(job, kernel, range, args.list, ndr_matmul_add_args(r, count, &args));
 }
 
 static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)
@@ -104,10 +121,13 @@ static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)
     const size_t count = ndr_matmul_count(r);
     ndr_nd_range range = job->plan.range;
     range.global.size[0] = ndr_min_size(range.global.size[0], count);
-    return ndr_op_launch(job, job->kernel, range, count, r->c.rows, r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha),
-                         ndr_operand_arg(&r->a), r->a.offset, r->a.pitch, r->a.stride, ndr_operand_arg(&r->b),
-                         r->b.offset, r->b.pitch, r->b.stride, ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
-                         r->c.pitch, r->c.stride);
+    const ndr_arg list[] = { ndr_arg_of(count),       ndr_arg_of(r->c.rows),          ndr_arg_of(r->c.cols),
+                             ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a),
+                             ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),         ndr_arg_of(r->a.stride),
+                             ndr_operand_arg(&r->b),  ndr_arg_of(r->b.offset),        ndr_arg_of(r->b.pitch),
+                             ndr_arg_of(r->b.stride), ndr_matmul_scalar(r, r->beta),  ndr_arg_of(r->c.buffer),
+                             ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),         ndr_arg_of(r->c.stride) };
+    return ndr_matmul_launch_with(job, job->kernel, &range, r, list, NDR_COUNT_OF(list));
 }
 
 ndr_status ndr_matmul_launch_kernel(ndr_op_job *job)
@@ -154,114 +174,16 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
     return ndr_buffer_create_from(context, bytes, *host, &matrix->buffer);
 }
 
-ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k)
-{
-    size_t elements, bytes;
-    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED,
-                   ndr_mul_fits(m, n, &elements) && ndr_mul_fits(elements, 8, &bytes)
-                       && ndr_mul_fits(k, ndr_max_size(m, n), &elements) && ndr_mul_fits(elements, 8, &bytes),
-                   "%s: a product of %zu x %zu x %zu exceeds the address space", call, m, n, k);
-    return NDR_OK;
-}
-
-/* ---- checks ---- */
-
-static ndr_status check_type(const char *call, const ndr_context *context, ndr_dtype dtype, ndr_accuracy accuracy)
-{
-    const ndr_device_info *device = &context->caps.info;
-    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64, "%s: dtype is %s; use f32 or f64", call,
-                dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
-    NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64,
-                   "%s: device \"%s\" has no f64; use f32", call, device->name);
-    NDR_REQUIRE(accuracy == NDR_ACCURACY_FULL || accuracy == NDR_ACCURACY_TF32,
-                "%s: accuracy is %d; use NDR_ACCURACY_FULL (%d) or NDR_ACCURACY_TF32 (%d)", call, (int)accuracy,
-                NDR_ACCURACY_FULL, NDR_ACCURACY_TF32);
-    return NDR_OK;
-}
-
-static ndr_status check_shapes(const ndr_matmul_request *r)
-{
-    const ndr_operand *a = &r->a, *b = &r->b, *c = &r->c;
-    NDR_REQUIRE(a->cols == b->rows,
-                "ndr_matmul: a is %zu x %zu and b is %zu x %zu; a needs as many columns as b has rows",
-                a->rows, a->cols, b->rows, b->cols);
-    NDR_REQUIRE(c->rows == a->rows && c->cols == b->cols,
-                "ndr_matmul: c is %zu x %zu, but a * b is %zu x %zu; make c that size", c->rows, c->cols, a->rows,
-                b->cols);
-    return NDR_OK;
-}
-
-/* The first product whose c overlaps that of product 0; 0 if there is none. */
-static size_t find_overlap(const ndr_operand *c)
-{
-    const size_t end = (c->rows - 1) * c->pitch + c->cols;
-    for (size_t i = 1, at = c->stride; i <= c->further && at < end; ++i, at += c->stride) {
-        const size_t row = at / c->pitch, col = at % c->pitch; /* of product 0 */
-        if (col < c->cols || (row + 1 < c->rows && c->pitch - col < c->cols)) return i;
-    }
-    return 0;
-}
-
-static ndr_status check_stride(const ndr_operand *c)
-{
-    const size_t other = c->rows && c->cols ? find_overlap(c) : 0;
-    NDR_REQUIRE(other == 0,
-                "ndr_matmul: c is %zu x %zu with pitch %zu and c_stride is %zu, so products 0 and %zu overlap in c; "
-                "make c_stride %zu or more",
-                c->rows, c->cols, c->pitch, c->stride, other, (c->rows - 1) * c->pitch + c->cols);
-    return NDR_OK;
-}
-
-/* A factor without is_set is a forgotten ndr_scaling_of(): ignoring it would give a wrong product. */
-static ndr_status check_scaling(const ndr_scaling *scaling)
-{
-    NDR_REQUIRE(scaling->is_set || (scaling->alpha == 0 && scaling->beta == 0),
-                "ndr_matmul: scaling has alpha %g and beta %g, but is_set is false; write .scaling = "
-                "ndr_scaling_of(%g, %g)",
-                scaling->alpha, scaling->beta, scaling->alpha, scaling->beta);
-    return NDR_OK;
-}
-
-ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
-                                   ndr_matmul_request *request)
-{
-    NDR_REQUIRE(desc, "%s: desc is NULL; pass the address of a descriptor whose members are set", call);
-    NDR_TRY(check_type(call, context, desc->dtype, desc->accuracy));
-    NDR_TRY(check_scaling(&desc->scaling));
-    *request = (ndr_matmul_request){ .dtype = desc->dtype,
-                                     .accuracy = desc->dtype == NDR_DTYPE_F32 ? desc->accuracy : NDR_ACCURACY_FULL,
-                                     .alpha = desc->scaling.is_set ? desc->scaling.alpha : 1,
-                                     .beta = desc->scaling.beta,
-                                     .a = ndr_matmul_operand(call, "a", &desc->a, desc->dtype),
-                                     .b = ndr_matmul_operand(call, "b", &desc->b, desc->dtype),
-                                     .c = ndr_matmul_operand(call, "c", &desc->c, desc->dtype) };
-    if (request->alpha != 0) request->depth = desc->a.cols;
-    if (desc->count > 1) {
-        request->a.further = request->b.further = request->c.further = desc->count - 1;
-        request->a.stride = desc->a_stride;
-        request->b.stride = desc->b_stride;
-        request->c.stride = desc->c_stride;
-    }
-    return check_shapes(request);
-}
-
-static ndr_status check_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_matmul_request *request)
-{
-    NDR_REQUIRE_SET_IN("ndr_matmul", queue);
-    NDR_TRY(ndr_matmul_make_request("ndr_matmul", queue->context, desc, request));
-    NDR_TRY(ndr_operand_check(&request->a, queue));
-    NDR_TRY(ndr_operand_check(&request->b, queue));
-    NDR_TRY(ndr_operand_check(&request->c, queue));
-    NDR_TRY(check_stride(&request->c));
-    NDR_TRY(ndr_operand_check_apart(&request->c, &request->a));
-    return ndr_operand_check_apart(&request->c, &request->b);
-}
+/* ---- the calls ---- */
 
 ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_matmul_request request;
-    NDR_TRY(check_matmul(order.queue, desc, &request));
+    ndr_matmul_epilogue epilogue;
+    NDR_REQUIRE_SET_IN("ndr_matmul", order.queue);
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", order.queue->context, desc, &epilogue, &request));
+    NDR_TRY(ndr_matmul_check_buffers(&request, order.queue));
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark_in(&order, event);
     NDR_TRY(ndr_core_get(order.queue->context, &request.core));
     return ndr_op_run(&ndr_matmul_operation, &order, &request, event);
@@ -269,20 +191,22 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
 
 /* Of a call that has no queue. */
 static ndr_status make_request_of(const char *call, ndr_context *context, const ndr_matmul_desc *desc,
-                                  ndr_matmul_request *request)
+                                  ndr_matmul_epilogue *epilogue, ndr_matmul_request *request)
 {
-    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, request));
+    NDR_TRY(ndr_matmul_make_request("ndr_matmul", context, desc, epilogue, request));
     NDR_REQUIRE(request->c.rows > 0 && request->c.cols > 0,
                 "%s: c is %zu x %zu; a product without elements runs no kernel", call, request->c.rows,
                 request->c.cols);
-    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols, request->a.cols));
+    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols, 
+                                  request->transposes_a ? request->a.rows : request->a.cols));
     return ndr_core_get(context, &request->core);
 }
 
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
 {
     ndr_matmul_request request;
-    NDR_TRY(make_request_of("ndr_cache_warm", context, desc, &request));
+    ndr_matmul_epilogue epilogue;
+    NDR_TRY(make_request_of("ndr_cache_warm", context, desc, &epilogue, &request));
     return ndr_op_build(&ndr_matmul_operation, context, &request, kernel);
 }
 
@@ -290,7 +214,8 @@ ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc,
                               size_t *length)
 {
     ndr_matmul_request request;
+    ndr_matmul_epilogue epilogue;
     NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request_of(__func__, context, desc, &request));
+    NDR_TRY(make_request_of(__func__, context, desc, &epilogue, &request));
     return ndr_op_explain_in(&ndr_matmul_operation, context, &request, capacity, text, length);
 }

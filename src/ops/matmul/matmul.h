@@ -3,6 +3,7 @@
 #define NDR_OPS_MATMUL_H
 
 #include "ops/core.h"
+#include "ops/names.h"
 #include "ops/operand.h"
 #include "ops/select.h"
 
@@ -10,21 +11,97 @@
 #include "shared/copy.h"
 #include "shared/split.h"
 
-/* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. */
+enum { NDR_MATMUL_SIDES = 3 }; /* a, b and c */
+
+/* What is stored in c instead of a result. */
+typedef struct ndr_matmul_epilogue {
+    const char *expression;
+    ndr_names names;                     /* its inputs are those below, its shape is that of all products */
+    ndr_map_array inputs[NDR_MAX_NAMES]; /* with dimensions for the products, the rows and the columns of c */
+    bool swaps;                          /* rows and columns of c are the caller's columns and rows */
+    bool reads_c;                        /* an input is c itself */
+} ndr_matmul_epilogue;
+
+/* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. All matrices are stored by
+ * rows: a product of matrices by columns is that of their transposes. */
 typedef struct ndr_matmul_request {
-    ndr_dtype dtype;
-    ndr_accuracy accuracy; /* lower than that of the type only for f32 */
+    ndr_dtype dtype, output_dtype; /* of a and b, of c; NONE: the default, as ndr_matmul_output() has it */
+    ndr_accuracy accuracy;         /* lower than that of the type only for f32 */
     double alpha, beta;
-    ndr_operand a, b, c;
+    ndr_operand a, b, c;                   /* as they are stored */
+    bool transposes_a, transposes_b;       /* a is k x m, b is n x k */
+    ndr_matrix_part part;                  /* of c */
+    ndr_operand offsets[NDR_MATMUL_SIDES]; /* of the products' a, b and c; without a buffer: strides */
     ndr_core core;
-    size_t depth; /* columns of a to use: 0 if alpha is 0, because a and b must not be read then */
+    size_t depth;         /* columns of op(a) to use: 0 if alpha is 0, because a and b must not be read then */
+    size_t first_product; /* of a part of a batch */
+    const ndr_matmul_epilogue *epilogue; /* NULL: none */
 } ndr_matmul_request;
+
+/* What a variant takes beyond products of f32 and f64 as they lie, of which all of c is stored. */
+enum {
+    NDR_MATMUL_TYPES = 1 << 0,      /* other types of a, b and c */
+    NDR_MATMUL_TRANSPOSES = 1 << 1, /* a or b transposed */
+    NDR_MATMUL_PARTS = 1 << 2,      /* a triangle of c */
+    NDR_MATMUL_OFFSETS = 1 << 3,    /* of a batch in buffers */
+    NDR_MATMUL_EPILOGUES = 1 << 4,
+    NDR_MATMUL_ALL = (1 << 5) - 1
+};
 
 extern const ndr_operation ndr_matmul_operation;
 
+/* ---- request.c ---- */
+
+/* The request of a call's descriptor, whose buffers are not read; its core is not set. `epilogue` is filled in if the
+ * product has one, and must last as long as the request. Refuses types that the operation or the device lacks, an
+ * accuracy or a part without a name, shapes that do not agree, and an epilogue's wrong names. */
+ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                   ndr_matmul_epilogue *epilogue, ndr_matmul_request *request);
+
+/* Refuse what is wrong with the buffers. */
+ndr_status ndr_matmul_check_buffers(const ndr_matmul_request *request, ndr_queue *queue);
+
+/* Refuse a product with a matrix of more bytes than fit in memory: plans count its tiles. */
+ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k);
+
+/* Pure, for cannot(): NULL if the request asks for nothing but what the variant `takes`; otherwise the reason. */
+const char *ndr_matmul_exceeds(const ndr_matmul_request *request, unsigned takes);
+
+/* Pure, cannot() of variants that take nothing more: the reason against all but products of f32 and f64 as they lie. */
+const char *ndr_matmul_is_unusual(const ndr_op_case *of);
+
+/* Pure: the dtype of c; the type in which kernels compute, "float"; whether that is an integer. */
+ndr_dtype ndr_matmul_output(const ndr_matmul_request *request);
+const char *ndr_matmul_sum_type(const ndr_matmul_request *request);
+bool ndr_matmul_is_integer(const ndr_matmul_request *request);
+
+/* Pure: the options that kernels/matmul/elements.clh reads; "" if they are the defaults, for the sums' type. */
+typedef struct ndr_element_options {
+    char chars[96];
+} ndr_element_options;
+ndr_element_options ndr_matmul_print_elements(const ndr_matmul_request *request);
+
+/* ---- epilogue.c ---- */
+
+/* Refuse what is wrong with an epilogue, and fill it in for a request of which all else is set. */
+ndr_status ndr_matmul_make_epilogue(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
+                                    ndr_matmul_request *request, ndr_matmul_epilogue *epilogue);
+ndr_status ndr_matmul_check_epilogue(const ndr_matmul_request *request, const ndr_context *context);
+
+/* Pure, write() of the variants that take epilogues: their parameters, as macros, and the function ndr_epilogue(). */
+void ndr_matmul_write(const ndr_op_case *of, ndr_text *out);
+
+/* Pure: append the arguments of MORE_PARAMETERS to `list`, behind the `used` first ones; how many there are. */
+enum { NDR_MATMUL_ARGS = 32 + NDR_NAMES_ARGS };
+typedef struct ndr_matmul_args {
+    ndr_arg list[NDR_MATMUL_ARGS];
+    ndr_names_args names;
+} ndr_matmul_args;
+size_t ndr_matmul_add_args(const ndr_matmul_request *request, size_t used, ndr_matmul_args *args);
+
 /* ---- matmul.c ---- */
 
-/* alpha or beta as an argument, in the matrices' type. */
+/* alpha or beta as an argument, in the type of the sums. */
 ndr_arg ndr_matmul_scalar(const ndr_matmul_request *request, double value);
 
 /* Pure: a matrix as an operand of `call`. */
@@ -49,16 +126,8 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
 enum { NDR_FEW = 8 };
 unsigned ndr_matmul_round_few(size_t count);
 
-/* Pure, cannot() of the variants for few rows: NULL if c has at most NDR_FEW, otherwise the reason. */
+/* Pure, cannot() of the variants for few rows: NULL if c has at most NDR_FEW and is usual, otherwise the reason. */
 const char *ndr_matmul_has_many_rows(const ndr_op_case *of);
-
-/* The request of a call's descriptor, whose buffers are not read; its core is not set. Refuses a dtype other than f32 and
- * f64, one that the device lacks, an accuracy without a name, and shapes that do not agree. */
-ndr_status ndr_matmul_make_request(const char *call, const ndr_context *context, const ndr_matmul_desc *desc,
-                                   ndr_matmul_request *request);
-
-/* Refuse a product with a matrix of more bytes than fit in memory: plans count its tiles. */
-ndr_status ndr_matmul_check_size(const char *call, size_t m, size_t n, size_t k);
 
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);
@@ -67,6 +136,10 @@ size_t ndr_matmul_first_count(const ndr_matmul_request *request);
 /* Call `launch` for up to `most` products of the job at a time, until all are enqueued. */
 typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part);
 ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch);
+
+/* Launch a kernel with these arguments and those of MORE_PARAMETERS. */
+ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range,
+                                  const ndr_matmul_request *request, const ndr_arg *list, size_t count);
 
 /* launch() of the variants with one kernel that reads the matrices in place: their kernels have the same parameters. The
  * first dimension of their range is for the products. */

@@ -64,6 +64,8 @@ static const tile *choose_tile(const ndr_caps *caps, const ndr_matmul_request *r
 static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     return r->dtype == NDR_DTYPE_F64 ? ndr_matmul_is_too_wide(r) : "the elements are not f64";
 }
 

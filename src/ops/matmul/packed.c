@@ -41,6 +41,8 @@ static size_t workspace_bytes(const sizes *s, const ndr_matmul_request *request)
 
 static const char *cannot(const ndr_op_case *of)
 {
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     return ((const ndr_matmul_request *)of->request)->depth ? NULL : "there are no columns of a to multiply";
 }
 

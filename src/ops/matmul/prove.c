@@ -229,7 +229,7 @@ ndr_status ndr_matmul_ask(ndr_trial *t, size_t i)
                                    .c = { NULL, h.offset, h.m, h.n, h.n + h.gap } };
     if (t->explains) return ndr_matmul_explain(context, &desc, sizeof t->taken, t->taken, NULL);
     product p = { .h = &h };
-    NDR_TRY(ndr_matmul_make_request("ndr_selftest", context, &desc, &p.request));
+    NDR_TRY(ndr_matmul_make_request("ndr_selftest", context, &desc, NULL, &p.request));
     NDR_TRY(ndr_core_get(context, &p.request.core));
     NDR_TRY(multiply_and_free(t->queue, NULL, &p, &is_right));
     if (!is_right)

@@ -62,6 +62,8 @@ static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
     const unsigned parts = of->variant->form;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     if (r->dtype != NDR_DTYPE_F32) return "the elements are not f32";
     if (parts == 1 && r->accuracy != NDR_ACCURACY_TF32) return "it rounds elements, and no lower accuracy is asked";
     if (parts < 3 && r->depth < 128) return "its error is shown to be within the bound only from a depth of 128 on";

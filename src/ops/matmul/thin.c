@@ -14,6 +14,8 @@ static unsigned rows_for(const ndr_matmul_request *request)
 static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
     return r->c.rows <= NDR_STRIP_ROWS ? NULL : "c has more rows than a strip";
 }
 

@@ -1,4 +1,5 @@
-/* tiled.c - the product by groups of many items: one group for each tile of c, through local memory. */
+/* tiled.c - the product by groups of many items: one group for each tile of c, through local memory. It takes every
+ * product. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -38,15 +39,17 @@ static const sizes *sizes_for(const ndr_caps *caps, size_t element_bytes)
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    const size_t element_bytes = ndr_dtype_size(r->dtype);
+    const size_t element_bytes = r->dtype == NDR_DTYPE_F64 ? sizeof(double) : sizeof(float);
     const sizes *s = sizes_for(of->caps, element_bytes);
     const size_t rows = group_rows(s), cols = group_cols(s);
     *plan =
         (ndr_op_plan){ .range = ndr_nd_range_3d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.rows, s->tile_m) * rows,
                                                 ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
                        .local_bytes = tile_bytes(s, element_bytes) };
-    snprintf(plan->options, sizeof plan->options, "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u",
-             ndr_dtype_describe(r->dtype)->cl_name, s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n);
+    snprintf(plan->options, sizeof plan->options,
+             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u%s", ndr_matmul_sum_type(r), s->tile_m,
+             s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
 }
 
-NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .plan = plan, .launch = ndr_matmul_launch_kernel);
+NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .write = ndr_matmul_write, .plan = plan,
+               .launch = ndr_matmul_launch_kernel);

@@ -23,8 +23,9 @@ uint32_t ndr_matmul_class_of(const void *request)
     const uint32_t type = r->dtype == NDR_DTYPE_F64;
     const uint32_t is_batch = r->c.further > 0; /* ndr_tune() measures no batches */
     const uint32_t is_low = r->accuracy != NDR_ACCURACY_FULL;
-    return is_low << 20 | is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12 | log2_above(r->c.cols) << 6
-           | log2_above(r->depth);
+    const uint32_t is_other = ndr_matmul_exceeds(r, 0) != NULL; /* nor these */
+    return is_other << 21 | is_low << 20 | is_batch << 19 | type << 18 | log2_above(r->c.rows) << 12
+           | log2_above(r->c.cols) << 6 | log2_above(r->depth);
 }
 
 /* ---- a product of known result ---- */
@@ -98,6 +99,13 @@ static ndr_status create_matrices(ndr_context *context, ndr_matmul_request *r)
 
 /* ---- the call ---- */
 
+static ndr_status check_type(const ndr_tune_desc *desc)
+{
+    NDR_REQUIRE(desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64, "ndr_tune: dtype is %s; use f32 or f64",
+                desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
+    return NDR_OK;
+}
+
 static ndr_status check_sizes(const ndr_tune_desc *desc)
 {
     NDR_REQUIRE(desc->m && desc->n && desc->k, "ndr_tune: m is %zu, n is %zu and k is %zu; each must be 1 or more",
@@ -147,7 +155,8 @@ ndr_status ndr_tune(ndr_context *context, const ndr_tune_desc *desc, ndr_tune_re
                                       .a = { .rows = desc->m, .cols = desc->k },
                                       .b = { .rows = desc->k, .cols = desc->n },
                                       .c = { .rows = desc->m, .cols = desc->n } };
-    NDR_TRY(ndr_matmul_make_request("ndr_tune", context, &product, &r));
+    NDR_TRY(check_type(desc));
+    NDR_TRY(ndr_matmul_make_request("ndr_tune", context, &product, NULL, &r));
     NDR_TRY(check_sizes(desc));
     NDR_TRY(ndr_core_get(context, &r.core));
     NDR_TRY(ndr_queue_create(context, NULL, &queue));

@@ -58,7 +58,7 @@ static bool is_bit_op(ndr_op op) { return op >= NDR_OP_BIT_AND; }
 static ndr_status check_types(const ndr_device_info *device, const ndr_scan_desc *desc)
 {
     const ndr_dtype_info *type = ndr_dtype_describe(desc->dtype);
-    NDR_REQUIRE(type && desc->dtype != NDR_DTYPE_F16,
+    NDR_REQUIRE(type && !ndr_dtype_is_narrow(desc->dtype),
                 "ndr_scan: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
     NDR_REQUIRE(desc->op >= NDR_OP_SUM && desc->op <= NDR_OP_BIT_XOR,

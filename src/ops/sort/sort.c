@@ -57,8 +57,10 @@ void ndr_sort_print_options(const ndr_sort_request *request, const char *more, c
     static const char *const words[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4" };
     const ndr_dtype_info *type = ndr_dtype_describe(request->dtype);
     const size_t word = word_bytes(request), value = request->value_bytes;
-    snprintf(options, NDR_OPTIONS_SIZE, "-DKEY=%s -DIS_FLOAT=%d -DWORD=%s -DWORDS=%s %s", keys[type->size_bytes],
-             type->is_float, words[value ? word : 1], value == 0 ? "0" : value == word ? "1" : "words", more);
+    const char *infinite = request->dtype == NDR_DTYPE_BF16 ? "-DINFINITE=0x7f80 " : "";
+    const char *count = value == 0 ? "0" : value == word ? "1" : "words";
+    snprintf(options, NDR_OPTIONS_SIZE, "-DKEY=%s -DIS_FLOAT=%d %s-DWORD=%s -DWORDS=%s %s", keys[type->size_bytes],
+             type->is_float, infinite, words[value ? word : 1], count, more);
 }
 
 unsigned ndr_sort_passes(const ndr_sort_request *request)
@@ -151,7 +153,7 @@ static ndr_status make_request(const ndr_sort_desc *desc, ndr_sort_request *requ
 {
     NDR_REQUIRE(desc, "ndr_sort: desc is NULL; pass the address of a descriptor whose members are set");
     const size_t key_bytes = ndr_dtype_size(desc->dtype), value_bytes = desc->value_bytes;
-    NDR_REQUIRE(key_bytes, "ndr_sort: dtype is %s; use the type of the keys, NDR_DTYPE_I8 to NDR_DTYPE_F16",
+    NDR_REQUIRE(key_bytes, "ndr_sort: dtype is %s; use the type of the keys, NDR_DTYPE_I8 to NDR_DTYPE_BF16",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : "not valid");
     NDR_REQUIRE(value_bytes <= UINT32_MAX, "ndr_sort: value_bytes is %zu; use at most %u", value_bytes, UINT32_MAX);
     *request = (ndr_sort_request){

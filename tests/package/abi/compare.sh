@@ -26,13 +26,18 @@ fi
 # abidiff 2.2 leaves out too much of the types that it suppresses, so their members are compared here: those that are
 # kept have their types and places. A new one does not lie in what was padding, which has garbage in programs that were
 # compiled before, unless it is `unused` and fills it. Structs that do not grow have their sizes.
-members() { # "struct size member offset type", in bits
-    awk -F"'" '/<class-decl / { s = "" }
+members() { # "struct size member offset type", in bits. The ids of types with a name may differ from file to file.
+    awk -F"'" 'NR == FNR {
+            if (!/<(type|typedef|enum|class|union)-decl name=/) next
+            for (i = 1; i < NF; i += 2) if ($i ~ / id=$/) { gsub(" ", "_", $2); name[$(i + 1)] = $2 }
+            next
+        }
+        /<class-decl / { s = "" }
         /<class-decl name=.ndr_[^>]*[^\/]>/ {
             for (i = 1; i < NF; i += 2) { if ($i ~ / name=$/) s = $(i + 1); if ($i ~ /size-in-bits=$/) z = $(i + 1) }
         }
         s && /<data-member/ { for (i = 1; i < NF; i += 2) if ($i ~ /offset-in-bits=$/) o = $(i + 1) }
-        s && /<var-decl/ { print s, z, $2, o, $4 }' "$1"
+        s && /<var-decl/ { print s, z, $2, o, $4 in name ? name[$4] : $4 }' "$1" "$1"
 }
 members "$kept" >before
 members now.abi >after

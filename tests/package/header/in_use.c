@@ -110,6 +110,8 @@ ndr_status commands(ndr_queue *queue, ndr_prepared *prepared, ndr_buffer *x, ndr
     BOTH(ndr_buffer_read, x, 0, 4, host, NULL);
     BOTH(ndr_buffer_fill, x, 0, 4, host, 1, NULL);
     BOTH(ndr_buffer_copy, x, 0, x, 2, 2, NULL);
+    BOTH(ndr_buffer_transfer, x, 0, queue, x, 2, 2, NULL);
+    BOTH(ndr_buffer_transfer, x, 0, ndr_after(queue, a), x, 2, 2, &a);
     BOTH(ndr_buffer_copy_rect, x, x, &rect, NULL);
     BOTH(ndr_buffer_write_rect, x, &rect, host, NULL);
     BOTH(ndr_buffer_read_rect, x, &rect, host, NULL);

@@ -117,7 +117,7 @@ static void print_scans(const ndr_caps *caps)
 static void print_sorts(const ndr_caps *caps)
 {
     static const size_t value_bytes[] = { 0, 1, 8, 16, 12 };
-    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F16; ++dtype)
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
         for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
             for (size_t count = 1000; count <= 1000000; count *= 1000)
                 print_variants(caps, &ndr_sort_operation,

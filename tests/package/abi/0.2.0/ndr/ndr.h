@@ -3,10 +3,9 @@
  *
  * Read it top to bottom: version, status, logging, tracing, element types, devices, contexts, queues, events, order,
  * buffers, kernels, ranges, arguments, launches, operations, the store on disk. ndr_ops.h has operations on arrays and
- * with expressions of your own, ndr_image.h images and samplers,
- * ndr_shared.h memory that may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges,
- * ndr_outline.h what the text of a source shows. These rules hold for every function; the comments below do not repeat
- * them:
+ * with expressions of your own, ndr_group.h several devices, ndr_image.h images and samplers, ndr_shared.h memory that
+ * may contain pointers, ndr_cl.h OpenCL's handles, ndr_index.h arithmetic on ranges, ndr_outline.h what the text of a
+ * source shows. These rules hold for every function; the comments below do not repeat them:
  *
  * - **Order.** Parameters are the object acted on, then inputs, then outputs. In the macros that take any number of
  *   arguments, ndr_launch_event() and ndr_prepare(), the output comes before the range.
@@ -562,7 +561,8 @@ NDR_API void ndr_event_destroy(ndr_event *event);
  * in; in C++ until the end of the expression. The command copies what it needs, so the events may be destroyed when it
  * returns.
  *
- * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused.
+ * An event may belong to any queue of the context; the call flushes that queue. An event of another context is refused:
+ * a function of ndr_host_task() may wait for it, docs/scale.md.
  * A NULL counts as complete. If the work of one has failed, the call is refused with the first cause, and nothing is
  * enqueued. If it fails later, so does this command, and all that wait for it: each with the first cause. docs/order.md
  * has a graph of work. */
@@ -700,6 +700,20 @@ NDR_MUST_CHECK ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, 
 NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, size_t from_offset_bytes,
                                           ndr_buffer *to, size_t to_offset_bytes, size_t size_bytes,
                                           ndr_event **event);
+
+/** Copy `size_bytes` bytes between buffers of two queues, which may be of different contexts: two GPUs, or two parts of a
+ * CPU. It runs when the work before it in both queues has ended, and the events of ndr_after() of either; the work
+ * behind it in both waits for it. With `event` NULL, returns when the bytes have arrived. Otherwise a thread of libndr
+ * does it; `event` is one of `to_queue`, and neither buffer may be mapped until it has completed.
+ *
+ * Between contexts the bytes pass through the host's memory. If one of the devices shares it (shares_host_memory of
+ * ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most 16 MiB through pinned memory, so that
+ * both devices transfer at the same time; the context of `from_queue` keeps that memory, three pieces for each transfer
+ * that runs at one time. If it fails then, some bytes may have been written. Within a context it is
+ * ndr_buffer_copy(), with the same restriction. */
+NDR_MUST_CHECK ndr_status ndr_buffer_transfer(ndr_queue *from_queue, ndr_buffer *from, size_t from_offset_bytes,
+                                              ndr_queue *to_queue, ndr_buffer *to, size_t to_offset_bytes,
+                                              size_t size_bytes, ndr_event **event);
 
 /** How many work-items or elements, in 1 to 3 dimensions; the last one is contiguous. */
 typedef struct ndr_range {

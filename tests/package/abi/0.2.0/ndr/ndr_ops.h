@@ -86,6 +86,8 @@ typedef struct ndr_map_desc {
     size_t input_count;            /**< May be 0. */
     const ndr_map_array *outputs;  /**< `output_count` arrays, which are written. */
     size_t output_count;           /**< 1 or more; with scalars and inputs at most 24. */
+    size_t first; /**< The value of `i` and `i0` at the first element, for arrays of one dimension that are parts of longer
+                       ones. Default: 0. */
     NDR_MAY_GROW
 } ndr_map_desc;
 
