@@ -38,8 +38,7 @@ typedef struct ndr_quirk_row {
     const char *seen; /* drivers and versions */
     const char *fault;
     const ndr_quirk_sign *sign;
-    const char *instead;    /* what libndr does, or else what a program can do */
-    const char *reproducer; /* a program of tests/faults/drivers and its case; NULL: none yet */
+    const char *instead; /* what libndr does, or else what a program can do */
 } ndr_quirk_row;
 
 /* Those with a switch first, by ndr_quirk. */

@@ -41,9 +41,10 @@ static bool starts_error(line l) { return starts_message(l, "error:"); }
 static bool has_identifier(line l, const char *name)
 {
     const size_t length = strlen(name);
+    const bool is_whole = ndr_word_has(name[length - 1]) && name[length - 1] != '_';
     for (const char *at = find_in_line(l, name); at; at = find_in_line((line){ at + 1, l.end, NULL }, name)) {
         const bool is_start = at == l.chars || !ndr_word_has(at[-1]);
-        if (is_start && (name[length - 1] == '_' || !ndr_word_has(at[length]))) return true;
+        if (is_start && !(is_whole && ndr_word_has(at[length]))) return true;
     }
     return false;
 }

@@ -8,7 +8,8 @@
  * compiler. */
 void ndr_explain_log(const ndr_source *source, const char *options, const char *log, ndr_text *out);
 
-/* Whether [line, end) has an identifier, or several words. After one that ends with an underscore, digits may follow. */
+/* Whether [line, end) has an identifier, or several words. After one that ends with an underscore or a
+ * colon, digits may follow. */
 bool ndr_explain_has(const char *line, const char *end, const char *name);
 
 /* language.c: append the cause of the error in [line, end), and return whether there is one: a word of another language;

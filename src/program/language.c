@@ -40,6 +40,7 @@ static const struct {
     { "__forceinline__", CUDA "inline" },
     { "__ldg", "is a word of CUDA: read x[i] itself, and declare the parameter global const float *restrict x" },
     { "warpSize", CUDA "get_max_sub_group_size(), or #include \"ndr/sub_group.clh\"" },
+    { "__syncwarp", CUDA "ndr_group_barrier(ndr_get_sub_group(it)) and #include \"ndr/sub_group.clh\"" },
     { "__shfl_sync", CUDA SHUFFLE },
     { "__shfl_up_sync", CUDA SHUFFLE },
     { "__shfl_down_sync", CUDA SHUFFLE },
@@ -85,6 +86,9 @@ static const struct {
     { "static_cast", CPP "write (float)n" },
     { "reinterpret_cast", CPP "write as_float(n) for the same bits, or cast a pointer: (global int *)p" },
     { "constexpr", CPP "write constant for a variable outside of a function, and const for one inside" },
+    { "string", CPP "take text as a buffer of char" },
+    { "foreach", "is not a word of C: write for (int i = 0; i < n; ++i)" },
+    { "def", "is a word of Python: write a kernel in C, kernel void f(global float *x) { x[get_global_id(0)] = 1; }" },
     { "vec2", GLSL "float2" },
     { "vec3", GLSL "float3" },
     { "vec4", GLSL "float4" },
@@ -169,6 +173,10 @@ bool ndr_explain_word(const char *line, const char *end, ndr_text *out)
 #define READ_ONLY "this may only be read: leave out const where it is declared, or write to another variable"
 #define NO_POINTERS "OpenCL C has no pointers to functions: choose with if or switch, or with a macro of the options"
 
+#define NAME                                                                                                         \
+    "a name cannot stand at the place that the log names: leave out extern \"C\" and other words of C++, and give what " \
+    "is called like a word of OpenCL C, such as kernel, global or half, another name"
+
 #define OPERANDS                                                                                                    \
     "an operator does not take these types: of floats, write fmod(a, b) for a % b, and pow(a, b) or a * a for a "   \
     "power, because ^, &, |, << and >> take integers; of a pointer, take an element, as in x[i] * a; of a struct, " \
@@ -179,6 +187,15 @@ static const struct {
     const char *words[2];
     const char *sentence;
 } rules[] = {
+    { { "undeclared identifier", "expression:" },
+      "an expression names the scalars and arrays of the call, i, i0, i1 and i2, and what declarations declares: correct "
+      "the name, or pass a scalar or an array of that name" },
+    { { "subscripted value", "expression:" },
+      "in an expression the name of an array is its element at the index: write x in place of x[i]" },
+    { { "const-qualified", "expression:" },
+      "scalars, inputs and indexes may only be read: pass the array as an output, too, which may have the same name" },
+    { { "undeclared identifier", "less:" },
+      "less compares a and b: write a < b, or call a function that declarations defines, as in before(a, b)" },
     { { "pointer to a pointer" },
       "a kernel cannot take a pointer to pointers: pass one buffer, and offsets of its parts in a second one" },
     { { "kernel functions", "address space" },
@@ -244,10 +261,38 @@ static const struct {
       "has, "
       "or declare a longer vector" },
     { { "unterminated /* comment" }, "a comment has no end: add */" },
+    { { "invalid preprocessing directive" },
+      "a line that begins with # is a directive such as #include or #define: begin a comment with //" },
+    { { "is a keyword" }, NAME },
+    { { "expected identifier" }, NAME },
+    { { "cannot combine with previous" },
+      "two types stand side by side: leave one out, and give a variable that is called like a type, such as half or "
+      "uint, another name" },
+    { { "kernel cannot be called" }, "a kernel is not called main: choose another name" },
+    { { "default arguments" },
+      "C has no default arguments: pass each argument, or write a second function with another name" },
+    { { "variadic arguments" }, "functions of OpenCL C take a fixed number of arguments: pass an array and its length" },
+    { { "compile-time constant" },
+      "a constant has a value that the compiler knows: write a number or a macro, and compute what depends on the item "
+      "or the device in the kernel" },
+    { { "expected ';'", "declaration list" },
+      "a ; is missing behind a member of a struct, or the struct has a function, which C does not have: add the ;, or "
+      "write the function outside of the struct, which it then takes" },
+    { { "expected ']'" }, "[ ] takes one index: close it, and write a loop in place of a slice such as x[0:4]" },
     { { "expected ')'" },
-      "a ( is not closed, or a comma or an operator is missing, in front of the place that the log names: add it" },
+      "a ( is not closed, or a comma or an operator is missing, in front of the place that the log names: add it; in "
+      "place of a reference, int &a, take a pointer" },
     { { "expected ';'" }, "a ; is missing in front of the place that the log names: add it" },
     { { "expected '}'" }, "a { is not closed: add the } that belongs to it" },
+    { { "expected expression" },
+      "there is no expression of C at the place that the log names: OpenCL C has no templates, std:: or lambdas; write "
+      "max(a, b) in place of max<float>(a, b), and an array in place of std::vector" },
+    { { "undeclared identifier" },
+      "a name is not declared where the log says: correct it, declare it above that line, or #include the file that "
+      "declares it" },
+    { { "implicit declaration" },
+      "a function is not declared where the log says: correct its name, define it above that line, or #include the file "
+      "that does" },
 };
 
 bool ndr_explain_rule(const char *line, const char *end, ndr_text *out)

@@ -44,7 +44,7 @@ static const char demo[] =
 
 enum { FLOATS = 1000 };
 static ndr_kernel *scale, *smooth, *fixed, *sumpair, *plain, *colours, *cells, *numbers;
-static ndr_buffer *x;
+static ndr_buffer *x, *y;
 
 static int open_demo(void **state)
 {
@@ -56,6 +56,7 @@ static int open_demo(void **state)
     if (open_device(state) != 0) return -1;
     write_file("demo.cl", demo);
     x = buffer_of(FLOATS * sizeof(float), NULL);
+    y = buffer_of(FLOATS * sizeof(float), NULL);
     for (size_t i = 0; i < COUNT_OF(wanted); ++i)
         assert_ok(
             ndr_kernel_get(context, &(ndr_kernel_desc){ .name = wanted[i].name, .file = "demo.cl" }, wanted[i].kernel));
@@ -65,6 +66,7 @@ static int open_demo(void **state)
 static int close_demo(void **state)
 {
     ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
     return close_device(state);
 }
 
@@ -784,6 +786,108 @@ MISTAKE(sort_no_dtype, sort_with(NDR_DTYPE_NONE, 0, 0, 100))
 MISTAKE(sort_bits_past_end, sort_with(NDR_DTYPE_U32, 0, 33, 100))
 MISTAKE(sort_no_bits, sort_with(NDR_DTYPE_U32, 8, 8, 100))
 
+/* Map 100 floats of x to y. */
+static ndr_status map_with(const char *statement, const char *input, size_t outputs)
+{
+    const ndr_map_array in = { input, ndr_array_of(x, NDR_DTYPE_F32, ndr_range_1d(100)) };
+    const ndr_map_array out = { "y", ndr_array_of(y, NDR_DTYPE_F32, ndr_range_1d(100)) };
+    const ndr_map_desc desc = {
+        .statement = statement, .inputs = &in, .input_count = 1, .outputs = &out, .output_count = outputs
+    };
+    return ndr_map(queue, &desc, NULL);
+}
+
+MISTAKE(map_unknown_name, map_with("y = a * x", "x", 1))
+MISTAKE(map_index, map_with("y[i] = x[i]", "x", 1))
+MISTAKE(map_into_input, map_with("x = 0; y = x", "x", 1))
+MISTAKE(map_no_assignment, map_with("x + 1", "x", 1))
+MISTAKE(map_no_statement, map_with(NULL, "x", 1))
+MISTAKE(map_no_output, map_with("y = x", "x", 0))
+MISTAKE(map_bad_name, map_with("y = x", "my x", 1))
+MISTAKE(map_index_as_name, map_with("y = i", "i", 1))
+
+/* Sum 100 floats of x. */
+static ndr_status map_reduce_with(ndr_op op, const char *combine, unsigned axes)
+{
+    const ndr_map_array in = { "x", ndr_array_of(x, NDR_DTYPE_F32, ndr_range_1d(100)) };
+    const ndr_map_reduce_desc desc = { .dtype = NDR_DTYPE_F32,
+                                       .op = op,
+                                       .combine = combine,
+                                       .axes = axes,
+                                       .expression = "x",
+                                       .inputs = &in,
+                                       .input_count = 1,
+                                       .output = { .buffer = y, .dtype = NDR_DTYPE_F32 } };
+    return ndr_map_reduce(queue, &desc, NULL);
+}
+
+MISTAKE(map_reduce_no_op, map_reduce_with(NDR_OP_NONE, NULL, 0))
+MISTAKE(map_reduce_no_identity, map_reduce_with(NDR_OP_NONE, "a + b", 0))
+MISTAKE(map_reduce_bad_axes, map_reduce_with(NDR_OP_SUM, NULL, 2))
+MISTAKE(copy_of_another_type,
+        ndr_array_copy(queue,
+                       &(ndr_array_copy_desc){ ndr_array_of(x, NDR_DTYPE_F32, ndr_range_1d(8)),
+                                               ndr_array_of(y, NDR_DTYPE_I32, ndr_range_1d(8)) },
+                       NULL))
+MISTAKE(gather_by_floats,
+        ndr_gather(queue,
+                   &(ndr_gather_desc){ .dtype = NDR_DTYPE_F32,
+                                       .index_dtype = NDR_DTYPE_F32,
+                                       .input = { x, 0 },
+                                       .indexes = { x, 0 },
+                                       .input_count = 10,
+                                       .count = 10,
+                                       .output = { y, 0 } },
+                   NULL))
+
+static ndr_status histogram_with(size_t bins, double upper, unsigned channels)
+{
+    const ndr_histogram_desc desc = { .dtype = NDR_DTYPE_F32,
+                                      .output_dtype = NDR_DTYPE_U32,
+                                      .bins = bins,
+                                      .upper = upper,
+                                      .channels = channels,
+                                      .input = { x, 0 },
+                                      .count = 20,
+                                      .output = { y, 0 } };
+    return ndr_histogram(queue, &desc, NULL);
+}
+
+MISTAKE(histogram_no_bins, histogram_with(0, 1, 1))
+MISTAKE(histogram_no_range, histogram_with(4, 0, 1))
+MISTAKE(histogram_of_5_channels, histogram_with(4, 1, 5))
+MISTAKE(random_normal_integers,
+        ndr_random(queue,
+                   &(ndr_random_desc){
+                       .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_NORMAL, .count = 10, .output = { x, 0 } },
+                   NULL))
+MISTAKE(random_below_nothing,
+        ndr_random(queue,
+                   &(ndr_random_desc){
+                       .dtype = NDR_DTYPE_I32, .distribution = NDR_RANDOM_BELOW, .count = 10, .output = { x, 0 } },
+                   NULL))
+MISTAKE(select_without_flags,
+        ndr_select(queue,
+                   &(ndr_select_desc){ .dtype = NDR_DTYPE_F32, .input = { x, 0 }, .count = 10, .output = { y, 0 } },
+                   NULL))
+
+static ndr_status merge_with(const char *element, const char *less)
+{
+    const ndr_merge_desc desc = { .dtype = element ? NDR_DTYPE_NONE : NDR_DTYPE_F32,
+                                  .element = element,
+                                  .element_bytes = element ? 4 : 0,
+                                  .less = less,
+                                  .first = { x, 0 },
+                                  .first_count = 4,
+                                  .second = { x, 4 },
+                                  .second_count = 4,
+                                  .output = { y, 0 } };
+    return ndr_merge(queue, &desc, NULL);
+}
+
+MISTAKE(merge_without_order, merge_with("uint", NULL))
+MISTAKE(merge_by_a_name, merge_with(NULL, "before"))
+
 /* Make a mistake on a device that lacks what it needs. */
 static ndr_status on_disabled(const char *words, const ndr_reduce_desc *desc)
 {
@@ -1376,7 +1480,8 @@ static const row rows[] = {
     CALL("a folder that the driver cannot write to", "set POCL_CACHE_DIR to another folder", cache_of_driver),
     CALL("the same in the home folder", "set HOME to another folder", cache_in_home),
     CALL("the same for temporary files", "set TMPDIR to another folder", temporary_files),
-    BUILD("any other error: the log follows", NULL, KERNEL("global float *x", "x[0] = b;")),
+    BUILD("any other error: the log follows", NULL,
+          KERNEL("global float *x", "switch ((int)x[0]) { case 1: case 1: x[0] = 1; }")),
 
     SECTION("Words of C, C++ and CUDA in a kernel"),
     BUILD("`__syncthreads()`", "write ndr_group_barrier(ndr_get_group(it))",
@@ -1423,6 +1528,24 @@ static const row rows[] = {
     BUILD(
         "`it.get_global_id(0)`", "write ndr_global_id(it, 0)",
         ITEMS KERNEL("global float *x, NDR_RANGE(1)", "const ndr_item it = NDR_ITEM(1); x[it.get_global_id(0)] = 1;")),
+    BUILD("`__syncwarp()`", "write ndr_group_barrier(ndr_get_sub_group(it))",
+          KERNEL("global float *x", "__syncwarp(); x[0] = 1;")),
+    BUILD("`std::vector`", "an array in place of std::vector",
+          KERNEL("global float *x", "std::vector<float> v; x[0] = 1;")),
+    BUILD("`string`", "a buffer of char", KERNEL("global float *x", "string s = \"a\"; x[0] = 1;")),
+    BUILD("`max<float>()`", "write max(a, b)", KERNEL("global float *x", "x[0] = max<float>(x[0], 1.0f);")),
+    BUILD("a reference", "take a pointer",
+          "void f(float &a) { a = 1; }\n" KERNEL("global float *x", "float a; f(a); x[0] = a;")),
+    BUILD("a default argument", "pass each argument",
+          "float f(float a = 1) { return a; }\n" KERNEL("global float *x", "x[0] = f();")),
+    BUILD("a function in a struct", "outside of the struct",
+          "struct point { float a; void set() { a = 1; } };\n" KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`extern \"C\"`", "leave out extern \"C\"", "extern \"C\" " KERNEL("global float *x", "x[0] = 1;")),
+    BUILD("`foreach`", "write for (int i = 0; i < n; ++i)",
+          KERNEL("global float *x", "foreach (int i in x) { x[i] = 1; }")),
+    BUILD("a slice", "write a loop", KERNEL("global float *x", "x[0:4] = 1;")),
+    BUILD("Python's `def`", "write a kernel in C", "def k(x):\n    x[0] = 1\n"),
+    BUILD("Python's comment", "begin a comment with //", "# a kernel\n" KERNEL("global float *x", "x[0] = 1;")),
     BUILD("`#include <math.h>`", "leave it out", "#include <math.h>\n" KERNEL("global float *x", "x[0] = 1;")),
 
     SECTION("Rules of OpenCL C"),
@@ -1461,6 +1584,16 @@ static const row rows[] = {
     BUILD("a struct's name without struct", "write struct point p",
           "struct point { float a; };\n" KERNEL("global float *x", "point p; p.a = 1; x[0] = p.a;")),
     BUILD("a bool as a parameter", "write int for the parameter", KERNEL("global float *x, bool a", "x[0] = a;")),
+    BUILD("a name that is not declared", "declare it above that line", KERNEL("global float *x", "x[0] = b;")),
+    BUILD("a function that is not declared", "declare it above that line",
+          KERNEL("global float *x", "x[0] = weight_of(x[1]);")),
+    BUILD("a variable called like a type", "another name", KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
+    BUILD("a parameter called like a word", "another name", KERNEL("global float *kernel", "kernel[0] = 1;")),
+    BUILD("a kernel called main", "choose another name", "kernel void main(global float *x) { x[0] = 1; }\n"),
+    BUILD("a constant that the device computes", "compute what depends on the item or the device in the kernel",
+          "constant int n = get_global_size(0);\n" KERNEL("global float *x", "x[0] = n;")),
+    BUILD("a variable number of arguments", "pass an array and its length",
+          "int f(int n, ...) { return n; }\n" KERNEL("global float *x", "x[0] = f(1, 2);")),
     BUILD("a missing semicolon", "add it", KERNEL("global float *x", "float a = x[0]\n x[1] = a;")),
     BUILD("a missing brace", "add the }", "kernel void k(global float *x) { if (x[0] > 1) { x[1] = 1; \n"),
     BUILD("a misspelt word", "write global", KERNEL("gloabl float *x", "x[0] = 1;")),
@@ -1506,6 +1639,27 @@ static const row rows[] = {
     CALL("a pitch below the width", "use at least 10", pitch_too_small),
     CALL("products of a batch in one place", "make c_stride 16 or more", batch_without_stride),
     CALL("factors that are not set", "write .scaling = ndr_scaling_of(2, 0)", forgotten_scaling),
+    CALL("an expression of a name that is not there", "pass a scalar or an array of that name", map_unknown_name),
+    CALL("an index in an expression", "write x in place of x[i]", map_index),
+    CALL("an assignment to an input", "pass the array as an output, too", map_into_input),
+    CALL("an output without a value", "assign it", map_no_assignment),
+    CALL("no statement", "set it to OpenCL C such as", map_no_statement),
+    CALL("no output of a map", "set outputs", map_no_output),
+    CALL("a name with a blank", "use letters", map_bad_name),
+    CALL("the index as a name", "choose another name", map_index_as_name),
+    CALL("no operator of an expression", "use NDR_OP_SUM", map_reduce_no_op),
+    CALL("an operator without its identity", "set both or none", map_reduce_no_identity),
+    CALL("a dimension that the shape lacks", "use bit 0", map_reduce_bad_axes),
+    CALL("a copy to another type", "convert with ndr_map()", copy_of_another_type),
+    CALL("indexes that are floats", "use i32", gather_by_floats),
+    CALL("a histogram without bins", "use 1 or more", histogram_no_bins),
+    CALL("bins of no range", "upper the greater one", histogram_no_range),
+    CALL("too many channels", "use 1 to 4", histogram_of_5_channels),
+    CALL("normal values of integers", "use f32 or f64", random_normal_integers),
+    CALL("random integers below 0", "set it to the number of values", random_below_nothing),
+    CALL("a selection by nothing", "set flags.buffer", select_without_flags),
+    CALL("elements without an order", "set less to OpenCL C", merge_without_order),
+    CALL("the name of a function as the order", "write a < b", merge_by_a_name),
     CALL("f64 where there is none", "use f32", no_f64),
     CALL("64-bit atomics where there are none", "use NDR_REDUCE_TREE", no_int64_atomics),
 
@@ -1783,7 +1937,9 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
         { "1:1: error: use of type 'double' requires cl_khr_fp64 support\n", "choose a device" },
         { "1:1: error: kernel parameter cannot be declared as a pointer to a pointer\n", "pass one buffer" },
         { "1:1: error: static local variable must reside in global or constant address space\n", "write constant" },
-        { "1:1: error: expected expression\n1:9: error: expected '}'\n", NULL },
+        { "1:1: error: duplicate case value\n1:9: error: expected '}'\n", NULL },
+        { "less:3:1: error: use of undeclared identifier 'f'\n", "write a < b" },
+        { "k.cl:1:1: error: use of undeclared identifier 'less'\n", "declare it above that line" },
         { "1:1: error: '/usr/include/math.h' has it\n", NULL },
         { "1:1: error: no NDR_OP_BIT_AND\n", "write NDR_BIT_AND (ndr/op.clh), and BIT_AND in the parentheses" },
         { "1:1: error: 'ndr_leader' is unavailable: why; and how\n", "ndr_leader: why; and how" },
@@ -1837,7 +1993,7 @@ static void test_explain__names_the_macro_that_changes_the_vocabulary(void **sta
     explain("", "-D n=17", "input.cl:173:35: error: expected ')'\n  NDR_INLINE_ size_t ndr_pick_(uint n, size_t of0\n", &out);
     assert_non_null(strstr(out.chars, "the macro n changes ndr/item.clh,"));
     ndr_text_clear(&out);
-    explain("", "-D n=17", "input.cl:173:35: error: expected expression\n    return n;\n", &out);
+    explain("", "-D n=17", "input.cl:173:35: error: duplicate case value\n    return n;\n", &out);
     assert_int_equal(out.length, 0);
     /* places that there are not, and an error of the user's own text */
     explain("", "-D n=17",

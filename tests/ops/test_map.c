@@ -336,9 +336,22 @@ static void test_map__shows_errors_in_the_callers_lines(void **state)
                            MAP("y = f(1);", .declarations = "\nfloat f(float x)\n{ return x + nowhere; }", OUTPUTS(y)),
                            NULL),
                    "declarations:3:", "nowhere", "^");
-    assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("x = 1;", INPUTS(named("x", y.array)), OUTPUTS(y)), NULL),
+    assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("y = x = 1;", INPUTS(named("x", y.array)), OUTPUTS(y)), NULL),
                    "expression:1:", "const", "^");
     assert_ok(ndr_map(queue, MAP("y = 1", OUTPUTS(y)), NULL));
+    ndr_buffer_destroy(b);
+}
+
+static void test_map__refuses_an_output_without_a_value(void **state)
+{
+    (void)state;
+    static const char pastes[] = "#define STORE(a) a##1 = 2";
+    ndr_buffer *b = buffer_of(64, NULL);
+    const ndr_map_array y = span("y1", b, NDR_DTYPE_F32, 0, 4);
+    assert_refused(NDR_BAD_ARGUMENT, ndr_map(queue, MAP("float y = 1; y11 = y", OUTPUTS(y)), NULL),
+                   "statement does not name output \"y1\"", "y1 = 0");
+    assert_ok(ndr_map(queue, MAP("SET", .declarations = "#define SET y1 = 2", OUTPUTS(y)), NULL));
+    assert_ok(ndr_map(queue, MAP("STORE(y)", .declarations = pastes, OUTPUTS(y)), NULL));
     ndr_buffer_destroy(b);
 }
 
@@ -520,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_map__has_one_event_and_waits_for_others),
         cmocka_unit_test(test_map__explains_itself),
         cmocka_unit_test(test_map__shows_errors_in_the_callers_lines),
+        cmocka_unit_test(test_map__refuses_an_output_without_a_value),
         cmocka_unit_test(test_map__refuses_what_is_missing),
         cmocka_unit_test(test_map__refuses_wrong_names),
         cmocka_unit_test(test_map__refuses_wrong_shapes_and_overlaps),

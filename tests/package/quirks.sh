@@ -1,5 +1,6 @@
 #!/bin/sh
-# quirks.sh - sources name a row of src/device/quirks.c where they avoid a fault of a driver, and no other row.
+# quirks.sh - sources name a row of src/device/quirks.c where they avoid a fault of a driver, and no other row; and
+# tools/ndr/faults has a reproducer for each row.
 #
 #     quirks.sh <list_quirks> <root>
 set -eu
@@ -21,4 +22,6 @@ unknown=$(printf '%s\n' "$named" | comm -23 - ids)
 printf '%s\n%s\n' "$named" "$switched" | sort -u >used
 unused=$(comm -23 in_the_code used)
 [ -z "$unused" ] || { echo "quirks.sh: rows that no source names: $unused"; exit 1; }
+grep -ohE '^    \{ "[a-z0-9_]+", ' "$root"/tools/ndr/faults/*.c | cut -d'"' -f2 | sort >reproducers
+cmp -s ids reproducers || { echo "quirks.sh: without a row, or without a reproducer:" && comm -3 ids reproducers; exit 1; }
 echo "quirks.sh: $(wc -l <ids) rows, $(printf '%s\n' "$named" | wc -l) named in sources"

@@ -25,6 +25,20 @@ for call in 'i32 min' 'u64 max' 'f32 sum'; do
     run 0 "$ndr" bench reduce 1000 --dtype "${call% *}" --op "${call#* }" --method atomic -n 3
     says out "reduce 1000 of ${call% *} on"
 done
+for operation in scan sort merge select histogram random gather scatter map map_reduce; do
+    run 0 "$ndr" bench $operation 1001 -n 3
+    says out "$operation 1001 of f32 on device"
+    says out '  implementation   '
+    says out 'B/s'
+done
+for dtype in i32 u32 i64 u64 f64; do
+    run 0 "$ndr" bench merge 1001 -n 3 --dtype $dtype
+    says out "merge 1001 of $dtype on device"
+done
+run 0 "$ndr" bench histogram 1001 -n 3 --dtype i32
+run 0 "$ndr" bench map_reduce 1001 -n 3 --dtype i64 --op max
+run 0 "$ndr" bench transpose 65x33 -n 3
+says out 'transpose 65x33 of f32 on device'
 for operation in copy fill launch; do
     run 0 "$ndr" bench $operation 4097 -n 4
     says out "$operation 4097 on device"
@@ -40,12 +54,19 @@ says out ', 3 runs'
 run 2 "$ndr" bench
 says err 'give an operation and a shape, such as: reduce 16777216'
 run 2 "$ndr" bench copy
-run 2 "$ndr" bench sort 10
-says err 'the operation is "sort"; give matmul, reduce, copy, fill or launch'
+run 2 "$ndr" bench sor 10
+says err 'the operation is "sor"; give matmul, reduce, scan, sort, merge, '
+says err 'copy, fill or launch'
 for shape in 10x10 10x10x 10x10x10x10 10x0x10 axbxc 10x-1x10 99999999999x1x1; do
     run 2 "$ndr" bench matmul $shape
     says err "the shape is \"$shape\"; give three numbers like 1024x512x256, which are m, n and k, from 1 to "
 done
+run 2 "$ndr" bench transpose 10
+says err 'the shape is "10"; give two numbers like 1024x512, which are rows and columns, from 1 to 1073741824 each'
+run 2 "$ndr" bench histogram 10 --dtype i64
+says err '--dtype is "i64"; give i32, u32, f32 or f64'
+run 2 "$ndr" bench sort 10 --op sum
+says err 'sort takes no option --op'
 run 2 "$ndr" bench reduce 0
 says err 'the shape is "0"; give a number, from 1 to'
 run 2 "$ndr" bench reduce 10 20

@@ -610,7 +610,7 @@ static void open_nodes(void)
 }
 
 /* Intel's runtime hangs if an out-of-order queue is released when its work has just ended, unless clFinish() is called:
- * faults/drivers/queues.c, `released`. */
+ * tools/ndr/faults/queues.c, `released`. */
 static void destroy_queues(void)
 {
     for (unsigned q = 0; q < g.queues; ++q) {

@@ -452,7 +452,9 @@ static int check_kernel(const binding *b, ndr_context *context, size_t index)
                                    .file = b->source.file,
                                    .options = b->source.options,
                                    .include_dirs = b->source.include_dirs };
+    begin_waiting("of compiling", 0);
     const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    end_waiting();
     if (status == NDR_BUILD_FAILED || status == NDR_BAD_ARGUMENT)
         return fail_with("%s: %s", b->source.file, ndr_last_error());
     if (status != NDR_OK || ndr_kernel_get_info(kernel, &info) != NDR_OK) {

@@ -228,7 +228,9 @@ static int save_output(const ndr_kernel_desc *desc, ndr_kernel *const *kernels, 
 /* All kernels; free() the list. */
 static ndr_status get_kernels(ndr_context *context, const ndr_kernel_desc *desc, ndr_kernel ***kernels, size_t *count)
 {
+    begin_waiting("of compiling", 0);
     ndr_status status = ndr_kernel_get_all(context, desc, 0, NULL, count);
+    end_waiting();
     if (status != NDR_OK) return status;
     *kernels = calloc(*count ? *count : 1, sizeof **kernels);
     return *kernels ? ndr_kernel_get_all(context, desc, *count, *kernels, count) : NDR_OUT_OF_HOST_MEMORY;

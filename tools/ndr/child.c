@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include "command.h"
+#include "faults/faults.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,6 +114,7 @@ static json_t *take_result(const char *bytes, size_t count, int ended, char why[
         say_why(why, "crashed", detail);
         return NULL;
     }
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == NOT_TRIED_EXIT) return json_null();
     json_t *const result = count ? json_loadb(bytes, count, 0, NULL) : NULL;
     if (!result) snprintf(detail, sizeof detail, "exit code %d", WIFEXITED(ended) ? WEXITSTATUS(ended) : -1);
     if (!result) say_why(why, "ended the process", detail);
@@ -153,7 +155,11 @@ json_t *run_in_child(child_work *work, const void *input, double seconds, char w
     close(ends[1]);
     json_t *result = NULL;
     if (child < 0) snprintf(why, 300, "no child process: %s", strerror(errno));
-    else result = watch(child, ends[0], seconds, why);
+    else {
+        begin_waiting("of work in a driver", 0);
+        result = watch(child, ends[0], seconds, why);
+        end_waiting();
+    }
     close(ends[0]);
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,8 @@ int fail(ndr_status status) { return fail_as(status, ndr_last_error()); }
 
 int fail_as(ndr_status status, const char *sentence)
 {
+    end_waiting();
+    clear_progress();
     fprintf(stderr, "%s: %s: %s\n", program, ndr_status_name(status), sentence);
     const bool has_none = status == NDR_NO_DRIVER || status == NDR_NO_DEVICE || status == NDR_NO_MATCHING_DEVICE;
     return has_none ? NO_DEVICE : FAILED;
@@ -94,6 +97,8 @@ int fail_as(ndr_status status, const char *sentence)
 
 int fail_with(const char *format, ...)
 {
+    end_waiting();
+    clear_progress();
     va_list list;
     va_start(list, format);
     fprintf(stderr, "%s: ", program);
@@ -175,6 +180,8 @@ const char *with_binary_prefix(char text[32], uint64_t bytes)
 
 /* ---- progress ---- */
 
+enum { BAR = 30 };
+
 static bool is_shown;
 
 void clear_progress(void)
@@ -183,9 +190,20 @@ void clear_progress(void)
     is_shown = false;
 }
 
+static void draw(double part, const char *format, ...)
+{
+    char text[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    const int filled = (int)(BAR * (part < 1 ? part : 1));
+    fprintf(stderr, "\r\033[K[%.*s%*s] %s", filled, "##############################", BAR - filled, "", text);
+    is_shown = true;
+}
+
 void show_progress(const char *what, size_t done, size_t count)
 {
-    enum { WIDTH = 30 };
     static double start;
     if (!isatty(STDERR_FILENO)) return;
     if (done == 0 || start == 0) start = now_s();
@@ -194,9 +212,60 @@ void show_progress(const char *what, size_t done, size_t count)
         start = 0;
         return;
     }
-    if (now_s() - start < 1) return;
-    const int filled = (int)(WIDTH * done / count);
-    fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu %s", filled, "##############################", WIDTH - filled, "", done,
-            count, what);
-    is_shown = true;
+    if (now_s() - start >= 1) draw((double)done / (double)count, "%zu/%zu %s", done, count, what);
+}
+
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t has_ended;
+    bool is_on; /* the thread runs */
+    bool ends;  /* it is to end */
+    const char *what;
+    double start, seconds;
+} waiting = { .lock = PTHREAD_MUTEX_INITIALIZER, .has_ended = PTHREAD_COND_INITIALIZER };
+
+static void draw_waiting(void)
+{
+    const double passed = now_s() - waiting.start;
+    if (passed < waiting.seconds)
+        draw(passed / waiting.seconds, "%.0f/%.0f s %s", passed, waiting.seconds, waiting.what);
+    else draw(waiting.seconds > 0, "%.0f s %s", passed, waiting.what);
+}
+
+static void *wait_in_thread(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&waiting.lock);
+    while (!waiting.ends) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        ++until.tv_sec;
+        const int code = pthread_cond_timedwait(&waiting.has_ended, &waiting.lock, &until);
+        if (code == ETIMEDOUT && !waiting.ends) draw_waiting();
+    }
+    pthread_mutex_unlock(&waiting.lock);
+    return NULL;
+}
+
+void begin_waiting(const char *what, double seconds)
+{
+    if (!isatty(STDERR_FILENO) || waiting.is_on || is_shown) return;
+    waiting.what = what;
+    waiting.seconds = seconds;
+    waiting.start = now_s();
+    waiting.ends = false;
+    waiting.is_on = pthread_create(&waiting.thread, NULL, wait_in_thread, NULL) == 0;
+}
+
+void end_waiting(void)
+{
+    if (!waiting.is_on) return;
+    pthread_mutex_lock(&waiting.lock);
+    waiting.ends = true;
+    pthread_cond_signal(&waiting.has_ended);
+    pthread_mutex_unlock(&waiting.lock);
+    pthread_join(waiting.thread, NULL);
+    waiting.is_on = false;
+    clear_progress();
 }

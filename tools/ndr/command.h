@@ -107,4 +107,9 @@ void show_progress(const char *what, size_t done, size_t count);
 /* Removes the bar until it is shown again: before lines that are printed during the work. */
 void clear_progress(void);
 
+/* The same bar for work in one call, from begin_waiting() to end_waiting(), which a thread draws: the seconds so far, of
+ * `seconds`; 0: the end is not known. Nothing else is printed meanwhile; fail() and fail_with() end it. */
+void begin_waiting(const char *what, double seconds);
+void end_waiting(void);
+
 #endif

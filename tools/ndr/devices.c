@@ -1,5 +1,5 @@
 /* devices.c - `ndr devices`: the devices, which one a program gets, and how each would run the operations. */
-#include "command.h"
+#include "bench.h"
 
 #include <ndr/ndr_cl.h>
 #include <stdlib.h>
@@ -114,46 +114,52 @@ static json_t *describe(const ndr_device_info *d, size_t index)
 
 /* ---- how it runs the operations ---- */
 
-/* Typical calls: sums of `count` elements, and products of an m x k and a k x n matrix. */
+/* Typical calls. */
 static const struct request {
     const char *type, *what;
     ndr_dtype dtype;
-    size_t count, m, n, k;
+    operation_id operation;
+    size_t sizes[3];
     ndr_accuracy accuracy;
 } requests[] = {
-    { "i32", "sum of 1000", NDR_DTYPE_I32, .count = 1000 },
-    { "i32", "sum of 10000000", NDR_DTYPE_I32, .count = 10000000 },
-    { "f32", "sum of 1000", NDR_DTYPE_F32, .count = 1000 },
-    { "f32", "sum of 10000000", NDR_DTYPE_F32, .count = 10000000 },
-    { "f32", "product of 64", NDR_DTYPE_F32, .m = 64, .n = 64, .k = 64 },
-    { "f32", "product of 2048", NDR_DTYPE_F32, .m = 2048, .n = 2048, .k = 2048 },
-    { "f32", "product of 2048 and a vector", NDR_DTYPE_F32, .m = 2048, .n = 1, .k = 2048 },
-    { "f32, accuracy tf32", "product of 2048", NDR_DTYPE_F32, .m = 2048, .n = 2048, .k = 2048,
+    { "i32", "sum of 1000", NDR_DTYPE_I32, REDUCE, .sizes = { 1000 } },
+    { "i32", "sum of 10000000", NDR_DTYPE_I32, REDUCE, .sizes = { 10000000 } },
+    { "f32", "sum of 1000", NDR_DTYPE_F32, REDUCE, .sizes = { 1000 } },
+    { "f32", "sum of 10000000", NDR_DTYPE_F32, REDUCE, .sizes = { 10000000 } },
+    { "f32", "product of 64", NDR_DTYPE_F32, MATMUL, .sizes = { 64, 64, 64 } },
+    { "f32", "product of 2048", NDR_DTYPE_F32, MATMUL, .sizes = { 2048, 2048, 2048 } },
+    { "f32", "product of 2048 and a vector", NDR_DTYPE_F32, MATMUL, .sizes = { 2048, 1, 2048 } },
+    { "f32", "scan of 10000000", NDR_DTYPE_F32, SCAN, .sizes = { 10000000 } },
+    { "f32", "sort of 10000000", NDR_DTYPE_F32, SORT, .sizes = { 10000000 } },
+    { "f32", "merge of 10000000", NDR_DTYPE_F32, MERGE, .sizes = { 10000000 } },
+    { "f32", "select of 10000000", NDR_DTYPE_F32, SELECT, .sizes = { 10000000 } },
+    { "f32", "histogram of 10000000", NDR_DTYPE_F32, HISTOGRAM, .sizes = { 10000000 } },
+    { "f32", "random of 10000000", NDR_DTYPE_F32, RANDOM, .sizes = { 10000000 } },
+    { "f32", "gather of 10000000", NDR_DTYPE_F32, GATHER, .sizes = { 10000000 } },
+    { "f32", "scatter of 10000000", NDR_DTYPE_F32, SCATTER, .sizes = { 10000000 } },
+    { "f32", "transpose of 2048", NDR_DTYPE_F32, TRANSPOSE, .sizes = { 2048, 2048 } },
+    { "f32", "map of 10000000", NDR_DTYPE_F32, MAP, .sizes = { 10000000 } },
+    { "f32", "map_reduce of 10000000", NDR_DTYPE_F32, MAP_REDUCE, .sizes = { 10000000 } },
+    { "f32, accuracy tf32", "product of 2048", NDR_DTYPE_F32, MATMUL, .sizes = { 2048, 2048, 2048 },
       .accuracy = NDR_ACCURACY_TF32 },
-    { "f64", "sum of 10000000", NDR_DTYPE_F64, .count = 10000000 },
-    { "f64", "product of 2048", NDR_DTYPE_F64, .m = 2048, .n = 2048, .k = 2048 },
+    { "f64", "sum of 10000000", NDR_DTYPE_F64, REDUCE, .sizes = { 10000000 } },
+    { "f64", "product of 2048", NDR_DTYPE_F64, MATMUL, .sizes = { 2048, 2048, 2048 } },
 };
 
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 
 static ndr_status explain(ndr_context *context, const struct request *r, char *text, size_t capacity)
 {
-    if (r->count) {
-        const ndr_reduce_desc sum = { .dtype = r->dtype, .op = NDR_OP_SUM, .count = r->count };
-        return ndr_reduce_explain(context, &sum, capacity, text, NULL);
-    }
-    const ndr_matmul_desc product = { .dtype = r->dtype,
-                                      .accuracy = r->accuracy,
-                                      .a = { .rows = r->m, .cols = r->k },
-                                      .b = { .rows = r->k, .cols = r->n },
-                                      .c = { .rows = r->m, .cols = r->n } };
-    return ndr_matmul_explain(context, &product, capacity, text, NULL);
+    work w = { .context = context, .dtype = r->dtype, .op = NDR_OP_SUM, .accuracy = r->accuracy };
+    memcpy(w.sizes, r->sizes, sizeof w.sizes);
+    set_work(&w, r->operation);
+    return explain_work(&w, capacity, text);
 }
 
 static json_t *explain_json(ndr_context *context, const struct request *r)
 {
     char text[4096];
-    json_t *o = json_pack("{ss ss ss}", "operation", r->count ? "reduce" : "matmul", "type", r->type, "what", r->what);
+    json_t *o = json_pack("{ss ss ss}", "operation", operations[r->operation].name, "type", r->type, "what", r->what);
     if (explain(context, r, text, sizeof text) != NDR_OK) {
         json_object_set_new(o, "error", text_json(ndr_last_error()));
         return o;
@@ -203,18 +209,24 @@ static void print_abilities(const json_t *d, const char *what, bool are_there)
     printf("\n");
 }
 
-/* A line for each type. */
+/* Each type begins a line; longer ones are broken. */
 static void print_rows(const json_t *d)
 {
+    enum { WIDTH = 110 };
     const char *before = "", *type;
     size_t i;
     json_t *r;
+    int column = 0;
     json_array_foreach(json_object_get(d, "rows"), i, r) {
+        const char *const what = json_string_value(json_object_get(r, "what"));
         const char *row = json_string_value(json_object_get(r, "row"));
+        if (!row) row = "is refused";
         type = json_string_value(json_object_get(r, "type"));
-        if (strcmp(type, before) != 0) printf("%s     %s:", i ? "\n" : "", type);
-        else printf(",");
-        printf(" %s %s", json_string_value(json_object_get(r, "what")), row ? row : "is refused");
+        const int length = (int)(strlen(what) + strlen(row)) + 2;
+        if (strcmp(type, before) != 0) column = printf("%s     %s:", i ? "\n" : "", type);
+        else if (column + length < WIDTH) column += printf(",");
+        else column = printf(",\n         ");
+        column += printf(" %s %s", what, row);
         before = type;
     }
     if (TEXT("error")) printf("     %scannot be used: %s%s", style_begin(BAD), TEXT("error"), style_end());

@@ -1,5 +1,6 @@
 /* doctor.c - `ndr doctor`: what is wrong with a machine, and how to mend it. */
 #include "doctor.h"
+#include "operation.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,9 +9,20 @@
 typedef struct options {
     common common;
     double seconds;
+    faults_run faults;
 } options;
 
+enum { OPTION_FAULTS = 0x200 };
+
+static const choice words_of_faults[] = {
+    { "none", NO_FAULTS }, { "open", OPEN_FAULTS }, { "all", ALL_FAULTS }, { 0 }
+};
+
 static const struct argp_option list[] = {
+    { "faults", OPTION_FAULTS, "WHICH", 0,
+      "The known faults of drivers whose reproducers run: none, open (those of such drivers that libndr cannot avoid; "
+      "default) or all, which takes minutes",
+      0 },
     { "timeout", 't', "SECONDS", 0, "How long a driver may take for a step; 60 if not given", 0 },
     { 0 },
 };
@@ -21,6 +33,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
     case ARGP_KEY_ARG: argp_error(state, "too many arguments: \"%s\"", arg); return 0;
+    case OPTION_FAULTS: o->faults = (faults_run)read_word(state, "--faults", arg, words_of_faults); return 0;
     case 't': o->seconds = read_positive(state, "--timeout", arg, 86400); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -31,8 +44,8 @@ static const struct argp argp = {
     .parser = parse_option,
     .doc =
         "Looks for what keeps libndr from working on this machine: the environment, folders, device nodes, the OpenCL "
-        "loader, drivers, and a kernel on each device. Each fault is printed with its fix. With --device only that "
-        "device runs a kernel.",
+        "loader, drivers, and on each device a kernel and the reproducers of known faults. Each fault is printed with "
+        "its fix. With --device only that device is tried.",
     .children = (const struct argp_child[]){ { .argp = &common_argp }, { 0 } },
 };
 
@@ -47,6 +60,7 @@ void add_finding(report *r, level l, const char *check, const char *fix, const c
 {
     char *text = NULL;
     va_list args;
+    clear_progress();
     va_start(args, format);
     const int length = vasprintf(&text, format, args);
     va_end(args);
@@ -86,9 +100,9 @@ static int end_report(report *r)
 
 static int run(int argc, char **argv)
 {
-    options o = { .seconds = 60 };
+    options o = { .seconds = 60, .faults = OPEN_FAULTS };
     parse(&argp, argc, argv, &o);
-    report r = { .findings = json_array(), .is_json = o.common.is_json };
+    report r = { .findings = json_array(), .is_json = o.common.is_json, .faults = o.faults };
     NDR_IGNORE(ndr_log_set(NDR_LOG_OFF, NULL, NULL)); /* NDR_LOG is for programs; findings have what is logged */
     check_version(&r);
     check_folders(&r);

@@ -9,9 +9,13 @@
 
 typedef enum level { OK, NOTE, FAULT } level;
 
+/* The known faults whose reproducers run. */
+typedef enum faults_run { NO_FAULTS, OPEN_FAULTS, ALL_FAULTS } faults_run;
+
 typedef struct report {
     json_t *findings; /* of {check, level, text, fix} */
     bool is_json;     /* otherwise each finding is printed when it is found */
+    faults_run faults;
     size_t counts[FAULT + 1];
     bool has_dead_driver;     /* one crashes or hangs as soon as it is loaded: no other check loads drivers */
     bool has_refused_value;   /* of a variable, which is unset for the checks that follow */
@@ -50,9 +54,9 @@ void check_icd_files(report *r, double seconds);
 void check_devices(report *r, const char *device, double seconds);
 
 /* doctor_quirks.c: the faults of drivers that libndr knows, as JSON, in a child; then those of the driver of a device,
- * which has the members platform, driver and quirks. */
+ * which has the members platform and quirks, and which `words` choose as --device does. */
 json_t *list_quirks(const ndr_context *context);
-void report_quirks(report *r, const json_t *device);
+void report_quirks(report *r, const json_t *device, const char *words, double seconds);
 
 /* The same of what self-tests found, the member verdicts. */
 json_t *list_verdicts(ndr_context *context);

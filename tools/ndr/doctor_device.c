@@ -190,7 +190,7 @@ static void check_device(report *r, const char *words, const char *shown, double
                     json_string_value(json_object_get(result, "platform")),
                     json_string_value(json_object_get(result, "driver")));
     report_messages(r, result, "set NDR_CACHE to a folder of this user, or to off");
-    report_quirks(r, result);
+    if (result && !error) report_quirks(r, result, words, seconds);
     report_verdicts(r, result);
     json_decref(result);
 }

@@ -1,10 +1,14 @@
-/* doctor_quirks.c - the faults of a device's driver: those that are known, of which libndr avoids some, and those that
- * self-tests found. */
+/* doctor_quirks.c - the faults of a device's driver: those that are known, by their reproducers, and those that self-tests
+ * found. */
 #include "doctor.h"
+#include "faults/faults.h"
 
+#include <fcntl.h>
+#include <ndr/ndr_cl.h>
 #include <ndr/ndr_ops.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 json_t *list_quirks(const ndr_context *context)
 {
@@ -33,24 +37,6 @@ static const char *find_name(const char *platform)
     return NULL;
 }
 
-typedef enum seen { NOT_SEEN, ON_ANOTHER_VERSION, ON_THIS_VERSION } seen;
-
-/* `list` is like "PoCL 3.1, 7.0, Mesa 22.3"; such a version is a part of the driver's, "3.1+debian". */
-static seen find_seen(const char *list, const char *name, const char *driver)
-{
-    seen found = NOT_SEEN;
-    const char *at = strstr(list, name);
-    if (!at) return NOT_SEEN;
-    for (at += strlen(name) + strspn(at + strlen(name), " "); *at >= '0' && *at <= '9';) {
-        char version[32];
-        const size_t length = strcspn(at, ",");
-        snprintf(version, sizeof version, "%.*s", (int)length, at);
-        if (found != ON_THIS_VERSION) found = strstr(driver, version) ? ON_THIS_VERSION : ON_ANOTHER_VERSION;
-        at += length + strspn(at + length, ", ");
-    }
-    return found;
-}
-
 /* Replaces links, "[text](target)", by their texts. */
 static char *without_links(const char *text)
 {
@@ -64,52 +50,117 @@ static char *without_links(const char *text)
     return out;
 }
 
-static void report_open_quirk(report *r, const json_t *row)
+/* ---- reproducers ---- */
+
+typedef struct attempt {
+    const char *device; /* as of --device */
+    const fault *reproducer;
+} attempt;
+
+/* What drivers print when they abort. */
+static void silence(void)
 {
-    char *const fault = without_links(json_string_value(json_object_get(row, "fault")));
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0) return;
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+}
+
+static json_t *reproduce(const void *input)
+{
+    const attempt *const a = input;
+    ndr_context *opened;
+    silence();
+    set_stage("ran the reproducer");
+    setenv("NDR_CACHE", "off", 1);
+    if (a->reproducer->prepare) a->reproducer->prepare();
+    if (ndr_context_create(a->device, &opened) != NDR_OK) return json_pack("{si}", "result", NOT_TRIED);
+    void *const device = ndr_context_cl_device(opened);
+    ndr_context_destroy(opened);
+    return json_pack("{si}", "result", run_fault(a->reproducer, device));
+}
+
+/* RIGHT, WRONG or NOT_TRIED; of WRONG `how` says what happened, or is "". */
+static int try_reproducer(const char *device, const char *id, double seconds, char how[300])
+{
+    const attempt a = { device, find_fault(id) };
+    *how = '\0';
+    if (!a.reproducer) return NOT_TRIED;
+    json_t *const outcome = run_in_child(reproduce, &a, seconds, how);
+    const json_t *const number = json_object_get(outcome, "result");
+    const int result = number ? (int)json_integer_value(number) : outcome ? NOT_TRIED : WRONG;
+    json_decref(outcome);
+    return result;
+}
+
+/* ---- findings ---- */
+
+static void report_open_quirk(report *r, const json_t *row, const char *how)
+{
+    char *const what = without_links(json_string_value(json_object_get(row, "fault")));
     char *const instead = without_links(json_string_value(json_object_get(row, "instead")));
-    add_finding(r, NOTE, "quirks", instead, "a known fault of this driver that libndr cannot avoid, %s: %s",
-                json_string_value(json_object_get(row, "id")), fault ? fault : "");
-    free(fault);
+    add_finding(r, NOTE, "quirks", instead, "this driver has a fault that libndr cannot avoid, %s: %s%s%s%s",
+                json_string_value(json_object_get(row, "id")), what ? what : "", *how ? " (Tried: " : "", how,
+                *how ? ".)" : "");
+    free(what);
     free(instead);
 }
 
-typedef struct ids {
-    char text[2000];
-} ids;
-
-static void add_id(ids *list, const json_t *row)
+/* The driver has it, but not the sign by which libndr tells. */
+static void report_unseen_quirk(report *r, const json_t *row)
 {
-    const size_t used = strlen(list->text);
-    snprintf(list->text + used, sizeof list->text - used, "%s%s", used ? ", " : "",
-             json_string_value(json_object_get(row, "id")));
+    char fix[300];
+    const char *const id = json_string_value(json_object_get(row, "id"));
+    snprintf(fix, sizeof fix, "set NDR_QUIRKS=+%s, and report this with the output of `ndr doctor --json`", id);
+    add_finding(r, NOTE, "quirks", fix, "this driver has the fault %s, which libndr avoids on others only", id);
 }
 
-/* A finding for all that libndr avoids, one for each that the program must avoid, and one for those that were seen on
- * another version. */
-void report_quirks(report *r, const json_t *device)
+typedef struct ids {
+    char text[4000];
+} ids;
+
+static void add_id(ids *list, const char *id)
+{
+    const size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof list->text - used, "%s%s", used ? ", " : "", id);
+}
+
+static void report_ids(report *r, const ids *list, const char *what)
+{
+    if (*list->text) add_finding(r, OK, "quirks", NULL, "%s: %s", what, list->text);
+}
+
+/* There is a finding for each fault that libndr does not avoid, and one for all others that end alike. */
+void report_quirks(report *r, const json_t *device, const char *words, double seconds)
 {
     size_t i;
     json_t *row;
-    ids avoided = { "" }, elsewhere = { "" };
+    ids known = { "" }, avoided = { "" }, absent = { "" }, untried = { "" };
+    const json_t *const rows = json_object_get(device, "quirks");
     const char *const platform = json_string_value(json_object_get(device, "platform"));
-    const char *const driver = json_string_value(json_object_get(device, "driver"));
     const char *const name = platform ? find_name(platform) : NULL;
-    if (!name) return;
-    json_array_foreach(json_object_get(device, "quirks"), i, row) {
-        const seen s = find_seen(json_string_value(json_object_get(row, "seen_on")), name, driver);
-        const bool is_on = json_is_true(json_object_get(row, "is_on"));
-        const bool is_open = strcmp(json_string_value(json_object_get(row, "sign")), "not avoided") == 0;
-        if (s != NOT_SEEN && is_on) add_id(&avoided, row);
-        if (s == ON_THIS_VERSION && is_open) report_open_quirk(r, row);
-        if (s == ON_ANOTHER_VERSION && is_open) add_id(&elsewhere, row);
+    json_array_foreach(rows, i, row) {
+        const char *const id = json_string_value(json_object_get(row, "id"));
+        const char *const sign = json_string_value(json_object_get(row, "sign"));
+        const bool is_of_driver = name && strstr(json_string_value(json_object_get(row, "seen_on")), name);
+        const bool is_on = json_is_true(json_object_get(row, "is_on")), is_open = strcmp(sign, "not avoided") == 0;
+        char how[300];
+        const bool is_due = r->faults == ALL_FAULTS || (r->faults == OPEN_FAULTS && is_of_driver && is_open);
+        if (!is_due && is_of_driver && (is_on || is_open)) add_id(&known, id);
+        if (!is_due) continue;
+        show_progress("known faults", i, json_array_size(rows));
+        const int result = try_reproducer(words, id, seconds, how);
+        if (result == RIGHT) add_id(&absent, id);
+        else if (result == NOT_TRIED) add_id(&untried, id);
+        else if (is_open) report_open_quirk(r, row, how);
+        else if (!is_on && strcmp(sign, "no switch") != 0) report_unseen_quirk(r, row);
+        else add_id(&avoided, id);
     }
-    if (*avoided.text)
-        add_finding(r, OK, "quirks", NULL, "libndr avoids these known faults of %s here: %s (docs/appendix/drivers.md)",
-                    name, avoided.text);
-    if (*elsewhere.text)
-        add_finding(r, OK, "quirks", NULL, "these faults were seen on other versions of %s: %s (docs/appendix/drivers.md)",
-                    name, elsewhere.text);
+    show_progress("known faults", json_array_size(rows), json_array_size(rows));
+    report_ids(r, &known, "known faults of such drivers, which `ndr doctor --faults=all` tries");
+    report_ids(r, &avoided, "this driver has these faults, which libndr avoids (docs/appendix/drivers.md)");
+    report_ids(r, &absent, "these known faults do not show on this driver");
+    report_ids(r, &untried, "these known faults cannot be tried on this device");
 }
 
 /* ---- self-tests ---- */

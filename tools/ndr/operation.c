@@ -6,13 +6,6 @@
 #include <string.h>
 
 const choice words_of_products[] = { { "f32", NDR_DTYPE_F32 }, { "f64", NDR_DTYPE_F64 }, { 0 } };
-const choice words_of_reductions[] = { { "i32", NDR_DTYPE_I32 },
-                                     { "u32", NDR_DTYPE_U32 },
-                                     { "i64", NDR_DTYPE_I64 },
-                                     { "u64", NDR_DTYPE_U64 },
-                                     { "f32", NDR_DTYPE_F32 },
-                                     { "f64", NDR_DTYPE_F64 },
-                                     { 0 } };
 const choice words_of_ops[] = { { "sum", NDR_OP_SUM }, { "min", NDR_OP_MIN }, { "max", NDR_OP_MAX }, { 0 } };
 const choice words_of_methods[] = {
     { "tree", NDR_REDUCE_TREE }, { "atomic", NDR_REDUCE_ATOMIC }, { "recursive", NDR_REDUCE_RECURSIVE }, { 0 }
@@ -21,7 +14,7 @@ const choice words_of_accuracies[] = { { "full", NDR_ACCURACY_FULL }, { "tf32", 
 
 int read_word(const struct argp_state *state, const char *option, const char *text, const choice *words)
 {
-    char all[200] = "";
+    char all[400] = "";
     for (const choice *w = words; w->name; ++w) {
         if (strcmp(w->name, text) == 0) return w->value;
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
@@ -43,7 +36,9 @@ void read_shape(const struct argp_state *state, const char *text, size_t count, 
         const unsigned long long size = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
         if (size < 1 || errno != 0 || size > most || *end != (i + 1 < count ? 'x' : '\0'))
             argp_error(state, "the shape is \"%s\"; give %s, from 1 to %llu%s", text,
-                       count == 1 ? "a number" : "three numbers like 1024x512x256, which are m, n and k",
+                       count == 1   ? "a number"
+                       : count == 2 ? "two numbers like 1024x512, which are rows and columns"
+                                    : "three numbers like 1024x512x256, which are m, n and k",
                        (unsigned long long)most, count == 1 ? "" : " each");
         sizes[i] = (size_t)size;
         at = end + 1;

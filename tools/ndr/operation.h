@@ -11,7 +11,7 @@ typedef struct choice {
 } choice;
 
 /* These end with an element without a name. */
-extern const choice words_of_products[], words_of_reductions[], words_of_ops[], words_of_methods[], words_of_accuracies[];
+extern const choice words_of_products[], words_of_ops[], words_of_methods[], words_of_accuracies[];
 
 /* The value of a word; ends the program with USAGE and a sentence that names `option` if the list has no such word. */
 int read_word(const struct argp_state *state, const char *option, const char *text, const choice *words);

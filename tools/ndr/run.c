@@ -309,7 +309,9 @@ static int open_device(job *j)
     ndr_kernel_desc desc;
     const int code = describe_kernel(&j->options->source, o->kernel, &desc);
     if (code != DONE) return code;
+    begin_waiting("of compiling", 0);
     status = ndr_kernel_get(j->context, &desc, &j->kernel);
+    end_waiting();
     return status == NDR_OK ? DONE : fail(status);
 }
 

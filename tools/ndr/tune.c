@@ -9,7 +9,7 @@ typedef struct options {
     bool has_shape;
 } options;
 
-enum { OPTION_DTYPE = 0x200, OPTION_ACCURACY };
+enum { OPTION_DTYPE = 0x200, OPTION_ACCURACY, DEFAULT_SECONDS = 30 };
 
 static const struct argp_option list[] = {
     { "dtype", OPTION_DTYPE, "TYPE", 0, "f32 or f64; f32 if not given", 0 },
@@ -145,7 +145,9 @@ static int tune(ndr_context *context, const options *o)
     ndr_device_info device;
     ndr_tune_result found;
     ndr_status status = ndr_context_get_device(context, &device);
+    begin_waiting("of measuring", o->desc.max_seconds > 0 ? o->desc.max_seconds : DEFAULT_SECONDS);
     if (status == NDR_OK) status = ndr_tune(context, &o->desc, &found);
+    end_waiting();
     if (status != NDR_OK) return fail(status);
     json_t *const data = json_pack("{so ss s{so so so} ss sf ss sf}", "device", text_json(device.name), "dtype",
                                    ndr_dtype_name(o->desc.dtype), "class", "m", class_of(o->desc.m), "n",

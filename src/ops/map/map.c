@@ -112,6 +112,19 @@ const ndr_operation ndr_map_operation = { "map", variants, NDR_COUNT_OF(variants
 
 /* ---- the call ---- */
 
+/* An output that is forgotten would be 0. A macro of the declarations may put its name together. */
+static ndr_status check_assigned(const ndr_map_desc *desc)
+{
+    const char *const declared = desc->declarations ? desc->declarations : "";
+    for (size_t o = 0; o < desc->output_count && !strstr(declared, "##"); ++o) {
+        const char *const name = desc->outputs[o].name;
+        NDR_REQUIRE(ndr_word_find(desc->statement, name) || ndr_word_find(declared, name),
+                    "ndr_map: statement does not name output \"%s\", which would be 0; assign it, as in \"%s = 0\"",
+                    name, name);
+    }
+    return NDR_OK;
+}
+
 static ndr_status make_request(const ndr_context *context, const ndr_map_desc *desc, ndr_map_request *request)
 {
     NDR_REQUIRE(desc, "ndr_map: desc is NULL; pass the address of a descriptor whose members are set");
@@ -132,7 +145,8 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_desc *d
     NDR_REQUIRE(desc->first == 0 || request->names.shape.dims == 1,
                 "ndr_map: first is %zu, but the arrays have %u dimensions; it is for arrays of one", desc->first,
                 request->names.shape.dims);
-    return ndr_names_check(&request->names, &context->caps.info);
+    NDR_TRY(ndr_names_check(&request->names, &context->caps.info));
+    return check_assigned(desc);
 }
 
 ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event)

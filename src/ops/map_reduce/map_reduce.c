@@ -127,8 +127,9 @@ static ndr_status fill_values(const ndr_map_reduce_desc *desc, const ndr_device_
 static ndr_status check_axes(const ndr_map_reduce_desc *desc, const ndr_range *shape)
 {
     NDR_REQUIRE(desc->axes >> shape->dims == 0,
-                "ndr_map_reduce: axes is 0x%x, but the shape has %u dimensions; use the bits 0 to %u", desc->axes,
-                shape->dims, shape->dims - 1);
+                shape->dims == 1 ? "ndr_map_reduce: axes is 0x%x, but the shape has %u dimension; use bit %u, or 0"
+                                 : "ndr_map_reduce: axes is 0x%x, but the shape has %u dimensions; use the bits 0 to %u",
+                desc->axes, shape->dims, shape->dims - 1);
     if (!ndr_has_segments(desc)) return NDR_OK;
     NDR_REQUIRE(shape->dims == 1 && desc->axes == 0,
                 "ndr_map_reduce: offsets are set for a shape of %u dimensions%s; segments are of a shape of one "

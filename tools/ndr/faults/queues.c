@@ -1,16 +1,16 @@
 /* queues.c - what drivers do wrong in queues, in plain OpenCL.
  *
- *   queues mark           Out of order, a marker with a wait list waits for other commands, too. A fill does not.
- *   queues mark_all       Out of order, a marker without a list does not wait for earlier commands.
- *   queues waits          Threads wait for kernels of one out-of-order queue. Intel's runtime hangs.
- *   queues finish         A thread calls clFinish() for an out-of-order queue in which another enqueues. Intel's runtime
+ *   mark_waits_for_all    Out of order, a marker with a wait list waits for other commands, too. A fill does not.
+ *   mark_misses_work      Out of order, a marker without a list does not wait for earlier commands.
+ *   wait_runs_commands    Threads wait for kernels of one out-of-order queue. Intel's runtime hangs.
+ *   enqueue_races         A thread calls clFinish() for an out-of-order queue in which another enqueues. Intel's runtime
  *                         crashes.
- *   queues released       An out-of-order queue is released when its work has ended. Intel's runtime hangs.
- *   queues finish_locks   A thread calls clFinish(); another must see that an event of the queue has ended before it ends
+ *   released_queue_hangs  An out-of-order queue is released when its work has ended. Intel's runtime hangs.
+ *   finish_locks          A thread calls clFinish(); another must see that an event of the queue has ended before it ends
  *                         what the first one waits for.
- *   queues many           Markers and user events are made in turn, behind a user event. On NVIDIA's driver it takes
+ *   many_markers_starve   Markers and user events are made in turn, behind a user event. On NVIDIA's driver it takes
  *                         minutes.
- *   queues callback       The callback of an event queries the event's state. On Mesa it hangs. */
+ *   callback_locked       The callback of an event queries the event's state. On Mesa it hangs. */
 #include "raw.h"
 
 enum { MOMENT_MS = 200, THREADS = 64 };
@@ -23,7 +23,7 @@ static void open_queue(cl_command_queue_properties properties)
 {
     cl_command_queue_properties known = 0;
     MUST(clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof known, &known, NULL));
-    if (properties & ~known) exit(NOT_TRIED);
+    if (properties & ~known) _exit(NOT_TRIED_EXIT);
     queue = new_queue(properties);
 }
 
@@ -235,12 +235,14 @@ static int callback(unsigned rounds)
     return atomic_load(&has_queried) ? RIGHT : WRONG;
 }
 
-int main(int argc, char **argv)
-{
-    static const raw_case cases[] = {
-        { "mark", mark },     { "mark_all", mark_all }, { "waits", waits },
-        { "finish", finish }, { "released", released }, { "finish_locks", finish_locks },
-        { "many", many },     { "callback", callback },
-    };
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+const fault queues_faults[] = {
+    { "mark_waits_for_all", mark, NULL },
+    { "mark_misses_work", mark_all, NULL },
+    { "wait_runs_commands", waits, NULL },
+    { "enqueue_races", finish, NULL },
+    { "released_queue_hangs", released, NULL },
+    { "finish_locks", finish_locks, NULL },
+    { "many_markers_starve", many, NULL },
+    { "callback_locked", callback, NULL },
+    { NULL, NULL, NULL },
+};

@@ -1,14 +1,12 @@
-/* raw.h - what the programs of this folder share. They use OpenCL without libndr, and the first device of the first
- * driver.
- *
- * Each prints "right" and returns 0 if the driver does it right; 1: it is wrong; 2: it cannot be tried there. A crash or
- * a hang also means that it is wrong. */
-#ifndef RAW_H
-#define RAW_H
+/* raw.h - what the reproducers of this folder share. They use OpenCL without libndr. */
+#ifndef NDR_FAULTS_RAW_H
+#define NDR_FAULTS_RAW_H
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+
+#include "faults.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -18,30 +16,75 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { RIGHT, WRONG, NOT_TRIED };
+/* ---- OpenCL's functions ---- */
 
-static cl_context context;
-static cl_device_id device;
+/* A function of the OpenCL library, which the command does not link. If there is none, the process ends as not tried. */
+void *find_raw(const char *name);
+
+#define RAW(name)                    \
+    (((union {                       \
+         void *found;                \
+         __typeof__(&name) function; \
+     }){ find_raw(#name) })          \
+         .function)
+#define clBuildProgram RAW(clBuildProgram)
+#define clCreateBuffer RAW(clCreateBuffer)
+#define clCreateCommandQueue RAW(clCreateCommandQueue)
+#define clCreateContext RAW(clCreateContext)
+#define clCreateImage RAW(clCreateImage)
+#define clCreateKernel RAW(clCreateKernel)
+#define clCreateProgramWithSource RAW(clCreateProgramWithSource)
+#define clCreateSubBuffer RAW(clCreateSubBuffer)
+#define clCreateUserEvent RAW(clCreateUserEvent)
+#define clEnqueueFillBuffer RAW(clEnqueueFillBuffer)
+#define clEnqueueMapBuffer RAW(clEnqueueMapBuffer)
+#define clEnqueueMarkerWithWaitList RAW(clEnqueueMarkerWithWaitList)
+#define clEnqueueMigrateMemObjects RAW(clEnqueueMigrateMemObjects)
+#define clEnqueueNDRangeKernel RAW(clEnqueueNDRangeKernel)
+#define clEnqueueReadBuffer RAW(clEnqueueReadBuffer)
+#define clEnqueueReadBufferRect RAW(clEnqueueReadBufferRect)
+#define clEnqueueReadImage RAW(clEnqueueReadImage)
+#define clEnqueueUnmapMemObject RAW(clEnqueueUnmapMemObject)
+#define clEnqueueWriteBuffer RAW(clEnqueueWriteBuffer)
+#define clFinish RAW(clFinish)
+#define clFlush RAW(clFlush)
+#define clGetDeviceIDs RAW(clGetDeviceIDs)
+#define clGetDeviceInfo RAW(clGetDeviceInfo)
+#define clGetEventInfo RAW(clGetEventInfo)
+#define clGetExtensionFunctionAddressForPlatform RAW(clGetExtensionFunctionAddressForPlatform)
+#define clGetKernelWorkGroupInfo RAW(clGetKernelWorkGroupInfo)
+#define clGetPlatformIDs RAW(clGetPlatformIDs)
+#define clGetPlatformInfo RAW(clGetPlatformInfo)
+#define clGetProgramBuildInfo RAW(clGetProgramBuildInfo)
+#define clGetProgramInfo RAW(clGetProgramInfo)
+#define clReleaseCommandQueue RAW(clReleaseCommandQueue)
+#define clReleaseEvent RAW(clReleaseEvent)
+#define clReleaseKernel RAW(clReleaseKernel)
+#define clReleaseMemObject RAW(clReleaseMemObject)
+#define clSVMAlloc RAW(clSVMAlloc)
+#define clSetEventCallback RAW(clSetEventCallback)
+#define clSetKernelArg RAW(clSetKernelArg)
+#define clSetKernelArgSVMPointer RAW(clSetKernelArgSVMPointer)
+#define clSetKernelExecInfo RAW(clSetKernelExecInfo)
+#define clSetUserEventStatus RAW(clSetUserEventStatus)
+#define clWaitForEvents RAW(clWaitForEvents)
+
+/* ---- what all use ---- */
+
+/* Those of run_fault(). */
+extern cl_device_id device;
+extern cl_context context;
 
 static inline void must(cl_int error, const char *call)
 {
     if (error == CL_SUCCESS) return;
     fprintf(stderr, "%s: %d\n", call, (int)error);
-    exit(NOT_TRIED);
+    _exit(NOT_TRIED_EXIT);
 }
 
 #define MUST(call) must((call), #call)
-
-static inline void open_device(void)
-{
-    cl_platform_id platform;
-    cl_int error;
-    MUST(clGetPlatformIDs(1, &platform, NULL));
-    MUST(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-    must(error, "clCreateContext");
-}
 
 static inline cl_command_queue new_queue(cl_command_queue_properties properties)
 {
@@ -108,7 +151,7 @@ static inline cl_event new_event(void)
     char name[64] = "";
     MUST(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
     (void)clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-    if (strcmp(name, "Oclgrind") == 0) exit(NOT_TRIED);
+    if (strcmp(name, "Oclgrind") == 0) _exit(NOT_TRIED_EXIT);
     const cl_event made = clCreateUserEvent(context, &error);
     must(error, "clCreateUserEvent");
     return made;
@@ -129,26 +172,6 @@ static inline bool ends_within(cl_event event, int milliseconds)
     for (int i = 0; i < milliseconds && !has_ended(event); ++i)
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     return has_ended(event);
-}
-
-typedef struct raw_case {
-    const char *name;
-    int (*run)(unsigned rounds);
-} raw_case;
-
-/* PROGRAM CASE [ROUNDS] */
-static inline int run_case(const raw_case *cases, size_t count, int argc, char **argv)
-{
-    const unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 2000;
-    for (size_t i = 0; argc > 1 && i < count; ++i) {
-        if (strcmp(argv[1], cases[i].name) != 0) continue;
-        open_device();
-        const int result = cases[i].run(rounds);
-        printf("%s\n", result == RIGHT ? "right" : result == WRONG ? "wrong" : "not tried");
-        return result;
-    }
-    for (size_t i = 0; i < count; ++i) fprintf(stderr, "%s %s [ROUNDS]\n", argv[0], cases[i].name);
-    return NOT_TRIED;
 }
 
 #endif

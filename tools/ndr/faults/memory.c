@@ -1,16 +1,16 @@
 /* memory.c - what drivers do wrong with memory, in plain OpenCL.
  *
- *   memory remap         A mapping behind an unmapping of another size has old bytes.
- *   memory fill          A fill of single bytes past 2 GiB writes elsewhere or breaks the queue.
- *   memory pitch         A rectangle whose last row ends with the buffer is refused.
- *   memory sub_buffers   A thread releases sub-buffers of a buffer that another thread uses.
- *   memory shared        A kernel that gets a buffer for an argument that was shared memory is refused.
- *   memory migrate       A migration behind an event reads its list after the call has returned.
- *   memory image_origin  The origin of a read of an image over a buffer counts bytes.
- *   memory same_address  The finished one of two mappings at one address is unmapped, which ends the other.
- *   memory older_first   The older one of two overlapping sub-buffers is released first.
- *   memory indirect      A kernel with a list of the shared memory that it reaches is refused.
- *   memory none_left     A buffer is used for which the host has no memory. PoCL aborts. */
+ *   remap_is_old            A mapping behind an unmapping of another size has old bytes.
+ *   fill_31_bits            A fill of single bytes past 2 GiB writes elsewhere or breaks the queue.
+ *   last_pitch_refused      A rectangle whose last row ends with the buffer is refused.
+ *   sub_buffer_released     A thread releases sub-buffers of a buffer that another thread uses.
+ *   shared_then_buffer      A kernel that gets a buffer for an argument that was shared memory is refused.
+ *   migrate_reads_late      A migration behind an event reads its list after the call has returned.
+ *   image_buffer_origin     The origin of a read of an image over a buffer counts bytes.
+ *   same_address_unmap      The finished one of two mappings at one address is unmapped, which ends the other.
+ *   older_sub_buffer_first  The older one of two overlapping sub-buffers is released first.
+ *   indirect_list_refused   A kernel with a list of the shared memory that it reaches is refused.
+ *   no_memory_aborts        A buffer is used for which the host has no memory. PoCL aborts. */
 #include "raw.h"
 
 #include <CL/cl_ext.h>
@@ -296,20 +296,17 @@ static int none_left(unsigned rounds)
     return RIGHT;
 }
 
-int main(int argc, char **argv)
-{
-    static const raw_case cases[] = {
-        { "remap", remap },
-        { "fill", fill },
-        { "pitch", pitch },
-        { "sub_buffers", sub_buffers },
-        { "shared", shared },
-        { "migrate", migrate },
-        { "image_origin", image_origin },
-        { "same_address", same_address },
-        { "older_first", older_first },
-        { "indirect", indirect },
-        { "none_left", none_left },
-    };
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+const fault memory_faults[] = {
+    { "remap_is_old", remap, NULL },
+    { "fill_31_bits", fill, NULL },
+    { "last_pitch_refused", pitch, NULL },
+    { "sub_buffer_released", sub_buffers, NULL },
+    { "shared_then_buffer", shared, NULL },
+    { "migrate_reads_late", migrate, NULL },
+    { "image_buffer_origin", image_origin, NULL },
+    { "same_address_unmap", same_address, NULL },
+    { "older_sub_buffer_first", older_first, NULL },
+    { "indirect_list_refused", indirect, NULL },
+    { "no_memory_aborts", none_left, NULL },
+    { NULL, NULL, NULL },
+};

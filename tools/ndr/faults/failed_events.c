@@ -1,17 +1,17 @@
 /* failed_events.c - what drivers do wrong when a user's event fails, in plain OpenCL.
  *
- *   failed_events ends      A command waits for a kernel of another queue and for a user's event, which fails while the
+ *   fail_ends_twice        A command waits for a kernel of another queue and for a user's event, which fails while the
  *                           kernel ends. PoCL 3.1 and 7.0 end the command twice: they crash or hang.
- *   failed_events releases  Several commands wait for a user's event, which fails, and for each other. Another thread
+ *   failed_event_used      Several commands wait for a user's event, which fails, and for each other. Another thread
  *                           releases their events as soon as they have failed. PoCL 3.1 accesses them afterwards.
- *   failed_events order     In an in-order queue the second of two commands fails before the first has run. What is then
+ *   failed_order_lost      In an in-order queue the second of two commands fails before the first has run. What is then
  *                           enqueued must wait for the first. On PoCL 3.1 and 7.0 it does not.
- *   failed_events two       A command waits for two events, which both fail. Intel's runtime crashes.
- *   failed_events enqueued  A user's event fails while another thread enqueues a command that waits for it. On PoCL 3.1
+ *   two_events_fail        A command waits for two events, which both fail. Intel's runtime crashes.
+ *   fail_while_enqueued    A user's event fails while another thread enqueues a command that waits for it. On PoCL 3.1
  *                           and 7.0 the command never ends, or the process crashes.
- *   failed_events unheld    A command fails whose event nobody has, and another command is behind it. PoCL 3.1 aborts.
- *   failed_events behind    A command waits for failed work. On Intel's runtime it ends as complete.
- *   failed_events callback  The callback of an event whose command fails must be called with the failure. */
+ *   unheld_failure_aborts  A command fails whose event nobody has, and another command is behind it. PoCL 3.1 aborts.
+ *   failure_without_cause  A command waits for failed work. On Intel's runtime it ends as complete.
+ *   callback_not_called    The callback of an event whose command fails must be called with the failure. */
 #include "raw.h"
 
 enum { COMMANDS = 8, POLLS = 200000, MOMENT_MS = 2000 };
@@ -209,11 +209,14 @@ static int callback(unsigned rounds)
     return atomic_load(&told) < CL_COMPLETE ? RIGHT : WRONG;
 }
 
-int main(int argc, char **argv)
-{
-    static const raw_case cases[] = {
-        { "ends", ends },         { "releases", releases }, { "order", order },   { "two", two },
-        { "enqueued", enqueued }, { "unheld", unheld },     { "behind", behind }, { "callback", callback },
-    };
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+const fault failed_events_faults[] = {
+    { "fail_ends_twice", ends, NULL },
+    { "failed_event_used", releases, NULL },
+    { "failed_order_lost", order, NULL },
+    { "two_events_fail", two, NULL },
+    { "fail_while_enqueued", enqueued, NULL },
+    { "unheld_failure_aborts", unheld, NULL },
+    { "failure_without_cause", behind, NULL },
+    { "callback_not_called", callback, NULL },
+    { NULL, NULL, NULL },
+};

@@ -1,7 +1,7 @@
 /* simulators.c - what Oclgrind's --uninitialized reports without cause, in plain OpenCL. Its reports go to a file.
  *
- *   simulators vector_part  Parts of a vector.
- *   simulators written      What an atomic, a copy with a stride, or a fill has written. */
+ *   vector_part_uninitialised   Parts of a vector.
+ *   atomic_write_uninitialised  What an atomic, a copy with a stride, or a fill has written. */
 #include "raw.h"
 
 #include <unistd.h>
@@ -32,6 +32,7 @@ static int reported(void)
     if (!reports) return NOT_TRIED;
     (void)!fread(text, 1, sizeof text - 1, reports);
     fclose(reports);
+    (void)unlink(path);
     return strstr(text, "Uninitialized") ? WRONG : RIGHT;
 }
 
@@ -64,15 +65,17 @@ static int written(unsigned rounds)
     return reported();
 }
 
-static void remove_reports(void) { (void)unlink(path); }
-
-int main(int argc, char **argv)
+static void keep_reports(void)
 {
-    static const raw_case cases[] = { { "vector_part", vector_part }, { "written", written } };
     const int file = mkstemp(path);
-    if (file < 0 || atexit(remove_reports) != 0) return NOT_TRIED;
+    if (file < 0) return;
     close(file);
     setenv("OCLGRIND_UNINITIALIZED", "1", 1);
     setenv("OCLGRIND_LOG", path, 1);
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
 }
+
+const fault simulators_faults[] = {
+    { "vector_part_uninitialised", vector_part, keep_reports },
+    { "atomic_write_uninitialised", written, keep_reports },
+    { NULL, NULL, NULL },
+};

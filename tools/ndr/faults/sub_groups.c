@@ -1,8 +1,8 @@
 /* sub_groups.c - what drivers do wrong with sub-groups, in plain OpenCL.
  *
- *   sub_groups last     The last sub-group of a group reports more items than it has, or the group too few sub-groups.
- *   sub_groups shuffle  A shuffle in a group of one item does not link.
- *   sub_groups barrier  A barrier of a sub-group is one of the group. */
+ *   last_sub_group_full         The last sub-group reports more items than it has, or the group too few sub-groups.
+ *   shuffle_of_one              A shuffle in a group of one item does not link.
+ *   sub_group_barrier_of_group  A barrier of a sub-group is one of the group. */
 #include "raw.h"
 
 enum { ITEMS = 64, ODD = 20 };
@@ -15,7 +15,7 @@ static cl_kernel new_kernel_with_sub_groups(const char *text)
     cl_uint most = 0;
     const cl_program program = new_program(text);
     (void)clGetDeviceInfo(device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof most, &most, NULL);
-    if (most == 0 || !builds(program, "-cl-std=CL3.0")) exit(NOT_TRIED);
+    if (most == 0 || !builds(program, "-cl-std=CL3.0")) _exit(NOT_TRIED_EXIT);
     return kernel_of(program, "k");
 }
 
@@ -73,8 +73,9 @@ static int barrier(unsigned rounds)
     return RIGHT;
 }
 
-int main(int argc, char **argv)
-{
-    static const raw_case cases[] = { { "last", last }, { "shuffle", shuffle }, { "barrier", barrier } };
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+const fault sub_groups_faults[] = {
+    { "last_sub_group_full", last, NULL },
+    { "shuffle_of_one", shuffle, NULL },
+    { "sub_group_barrier_of_group", barrier, NULL },
+    { NULL, NULL, NULL },
+};

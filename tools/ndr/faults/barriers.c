@@ -1,8 +1,8 @@
 /* barriers.c - what compilers of drivers do wrong with barriers and local memory, in plain OpenCL.
  *
- *   barriers loops         Compiling barriers in eight loops takes more than sixteen times as long as in two.
- *   barriers read_again    A value that is read before a barrier is read again after it.
- *   barriers shared_array  Groups share a local array if a function that is not inlined writes to it. */
+ *   barrier_in_loop     Compiling barriers in eight loops takes more than sixteen times as long as in two.
+ *   read_again          A value that is read before a barrier is read again after it.
+ *   shared_local_array  Groups share a local array if a function that is not inlined writes to it. */
 #include "raw.h"
 
 enum { ITEMS = 64, GROUPS = 64 };
@@ -97,11 +97,12 @@ static int shared_array(unsigned rounds)
     return RIGHT;
 }
 
-int main(int argc, char **argv)
-{
-    static const raw_case cases[] = { { "loops", loops },
-                                      { "read_again", read_again },
-                                      { "shared_array", shared_array } };
-    setenv("POCL_KERNEL_CACHE", "0", 1); /* compile, for the time */
-    return run_case(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+/* Compile, for the time. */
+static void compile_anew(void) { setenv("POCL_KERNEL_CACHE", "0", 1); }
+
+const fault barriers_faults[] = {
+    { "barrier_in_loop", loops, compile_anew },
+    { "read_again", read_again, compile_anew },
+    { "shared_local_array", shared_array, compile_anew },
+    { NULL, NULL, NULL },
+};

@@ -1,0 +1,83 @@
+/* bench.h - operations with their data, for `ndr bench` and `ndr devices`: bench_operations.c. */
+#ifndef NDR_BENCH_H
+#define NDR_BENCH_H
+
+#include "operation.h"
+
+#include <ndr/ndr_ops.h>
+
+typedef enum operation_id {
+    MATMUL,
+    REDUCE,
+    SCAN,
+    SORT,
+    MERGE,
+    SELECT,
+    HISTOGRAM,
+    RANDOM,
+    GATHER,
+    SCATTER,
+    TRANSPOSE,
+    MAP,
+    MAP_REDUCE,
+    COPY,
+    FILL,
+    LAUNCH,
+    OPERATIONS
+} operation_id;
+
+/* One call. The caller sets `context`, `sizes` and, where the operation has them, `dtype`, `op`, `method` and
+ * `accuracy`. */
+typedef struct work {
+    ndr_context *context;
+    operation_id operation;
+    size_t sizes[3]; /* m, n and k; rows and columns; or elements, bytes or items */
+    ndr_dtype dtype;
+    ndr_op op;
+    ndr_reduce_method method;
+    ndr_accuracy accuracy;
+    union {
+        ndr_matmul_desc matmul;
+        ndr_reduce_desc reduce;
+        ndr_scan_desc scan;
+        ndr_sort_desc sort;
+        ndr_merge_desc merge;
+        ndr_select_desc select;
+        ndr_histogram_desc histogram;
+        ndr_random_desc random;
+        ndr_gather_desc gather;
+        ndr_scatter_desc scatter;
+        ndr_array_copy_desc copy;
+        ndr_map_desc map;
+        ndr_map_reduce_desc map_reduce;
+    } desc;
+    ndr_map_array inputs[2], output; /* of a map */
+    ndr_buffer *buffers[4];
+    ndr_kernel *kernel;
+    uint64_t moved, flops; /* bytes read and written, each once; operations on floating-point numbers */
+} work;
+
+typedef struct operation {
+    const char *name;
+    unsigned dims;        /* how many sizes a shape has */
+    uint64_t most;        /* of each */
+    const choice *dtypes; /* NULL: it has no elements */
+    bool has_op;
+    void (*set)(work *w);
+    ndr_status (*fill)(work *w, ndr_queue *queue);
+} operation;
+
+extern const operation operations[OPERATIONS];
+
+/* Sets the descriptor, without buffers, and the counts of bytes and operations. */
+void set_work(work *w, operation_id id);
+
+/* Makes the buffers, which the caller destroys, and their data. */
+ndr_status fill_work(work *w, ndr_queue *queue);
+
+ndr_status enqueue_work(const work *w, ndr_queue *queue, ndr_event **event);
+
+/* The implementation and why not others, as ndr_reduce_explain(); "" of what has none. Needs no buffers. */
+ndr_status explain_work(const work *w, size_t capacity, char *text);
+
+#endif
