@@ -17,13 +17,15 @@
 #include "reduce/slot.clh"
 #include "scan/tile.clh"
 
-/* With NDR_PTX: a whole tile is copied at once by the copy engine of compute capability 9.0. */
+/* 1, with NDR_PTX: a whole tile is copied at once by the copy engine of compute capability 9.0. */
 #ifndef COPIES_TILES
 #define COPIES_TILES 0
 #endif
-#if COPIES_TILES
-#include "ptx.clh"
+#ifndef NDR_PTX
+#undef COPIES_TILES
+#define COPIES_TILES 0
 #endif
+#include "ptx.clh"
 
 #define BLOCK (GROUP / 2)
 #define WORDS (1 + (LANES == 2) + (SEGMENTS != 0)) /* of a part */
@@ -183,7 +185,7 @@ kernel void scan_look_back(PARAMETERS, uint slot, global ulong *words, uint numb
     const uint id = ndr_local_id(g, 0), rank = RANK(id);
     const ulong tiles = ndr_group_range(g, 0);
     local T *const own = tile + id * OWN;
-    if (id == 0) taken[0] = workspace ? take_turn(g, open_slot(g, workspace, slot)) : 0;
+    if (id == 0) taken[0] = workspace ? next_turn(g, open_slot(g, workspace, slot)) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong n = ((volatile local uint *)taken)[0], begin = (IS_BACKWARD ? tiles - 1 - n : n) * TILE;
     bring_tile(id, tile, has_come, &s, begin);

@@ -132,13 +132,14 @@ sort_count_all(global const KEY *in, ulong in_offset, ulong count, KEY flip, ulo
 
     for (uint d = id; d < PASSES * DIGITS; d += GROUP)
         if (histograms[d] > 0) (void)ndr_atomic_fetch_add(counts + d, (sum)histograms[d]);
+    global uint *const own_slot = id == 0 ? open_slot(g, workspace, slot) : 0;
 #if NDR_ORDERS_DEVICE_
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (id == 0) is_last[0] = is_last_group(g, open_slot(g, workspace, slot));
+    if (id == 0) is_last[0] = is_last_group(g, own_slot);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (is_last[0]) add_counts(id, counts, scratch);
 #endif
-    (void)is_last, (void)scratch, (void)slot;
+    (void)is_last, (void)scratch, (void)own_slot;
 }
 
 /* Launch one group. */
@@ -313,7 +314,7 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
     const ndr_group g = ndr_get_group(it);
     const uint id = ndr_local_id(g, 0);
     const ulong tiles = ndr_group_range(g, 0);
-    if (id == 0) taken[0] = take_turn(g, open_slot(g, workspace, slot));
+    if (id == 0) taken[0] = next_turn(g, open_slot(g, workspace, slot));
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong tile = ((volatile local uint *)taken)[0], first = tile * TILE;
     const uint here = (uint)min((ulong)TILE, count - first);
@@ -394,5 +395,5 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
         if (here == TILE || at < here) move_value(values_out, bases[moved[i]] + at, values_in, places[at], words);
     }
 #endif
-    (void)words;
+    (void)words, (void)values_in, (void)values_out;
 }

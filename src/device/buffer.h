@@ -85,10 +85,6 @@ ndr_status ndr_buffer_check_bytes(const char *call, const ndr_queue *queue, cons
                                   size_t offset_bytes, size_t size_bytes);
 ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer, bool device_writes);
 
-/* ndr_buffer_fill() in this order. */
-ndr_status ndr_buffer_fill_in(const struct ndr_order *order, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                              const void *pattern, size_t pattern_bytes, ndr_event **event);
-
 /* Refuse a copy between bytes of one memory that overlap. */
 ndr_status ndr_buffer_check_apart(const char *call, ndr_bytes from, ndr_bytes to);
 

@@ -103,21 +103,15 @@ static ndr_status check_pattern(const void *pattern, size_t pattern_bytes, size_
     return NDR_OK;
 }
 
-ndr_status ndr_buffer_fill_in(const ndr_order *order, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
-                              const void *pattern, size_t pattern_bytes, ndr_event **event)
-{
-    NDR_TRY(ndr_buffer_check_bytes("ndr_buffer_fill", order->queue, buffer, offset_bytes, size_bytes));
-    NDR_TRY(check_pattern(pattern, pattern_bytes, offset_bytes, size_bytes));
-    NDR_TRY(ndr_buffer_check_unmapped("ndr_buffer_fill", buffer, true));
-    const ndr_transfer fill = fill_of(buffer, offset_bytes, size_bytes, pattern, pattern_bytes);
-    const bool is_far = size_bytes > 0 && (offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns
-                        && ndr_avoids(buffer->context, NDR_QUIRK_FILL_31_BITS);
-    return is_far ? fill_far(order, buffer, &fill, event) : ndr_transfer_run(order, &fill, false, event);
-}
-
 ndr_status ndr_buffer_fill(ndr_queue *queue, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                            const void *pattern, size_t pattern_bytes, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
-    return ndr_buffer_fill_in(&order, buffer, offset_bytes, size_bytes, pattern, pattern_bytes, event);
+    NDR_TRY(ndr_buffer_check_bytes(__func__, order.queue, buffer, offset_bytes, size_bytes));
+    NDR_TRY(check_pattern(pattern, pattern_bytes, offset_bytes, size_bytes));
+    NDR_TRY(ndr_buffer_check_unmapped(__func__, buffer, true));
+    const ndr_transfer fill = fill_of(buffer, offset_bytes, size_bytes, pattern, pattern_bytes);
+    const bool is_far = size_bytes > 0 && (offset_bytes + size_bytes) / pattern_bytes > ndr_max_fill_patterns
+                        && ndr_avoids(buffer->context, NDR_QUIRK_FILL_31_BITS);
+    return is_far ? fill_far(&order, buffer, &fill, event) : ndr_transfer_run(&order, &fill, false, event);
 }

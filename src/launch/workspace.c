@@ -6,6 +6,7 @@
 #include "device/task.h"
 #include "launch/workspace.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 struct ndr_workspace {
@@ -14,7 +15,8 @@ struct ndr_workspace {
     bool is_lent;    /* to one thread, which alone uses the rest */
     bool is_private; /* of one host task, without an attachment */
     ndr_buffer *buffer;   /* NULL until the first use */
-    ndr_buffer *numbered; /* the same; of words that hold numbers alone */
+    ndr_buffer *numbered; /* the same; of words that hold numbers of launches */
+    unsigned since;       /* numbers up to this one are not in it */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
     ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
@@ -46,31 +48,30 @@ static void release_ended(ndr_workspace *workspace)
     if (workspace->last && ndr_event_code(workspace->last) <= CL_COMPLETE) release_last(workspace);
 }
 
-/* A buffer instead of a smaller one, which OpenCL keeps until its work is done; its first bytes are zeros. Out of order,
- * what waits for the new event also waits for the work on the other buffer. */
-static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes, size_t zero_bytes,
-                       ndr_buffer **buffer)
+/* A buffer whose first bytes are zeros, instead of another one, which OpenCL keeps until its work is done. In the
+ * borrower's queue the zeros would fail with work before them, and then all later work would be wrong. */
+static ndr_status renew(ndr_context *context, size_t size_bytes, size_t zero_bytes, ndr_buffer **buffer)
 {
     static const cl_uint zero = 0;
-    if (*buffer && (*buffer)->size_bytes >= size_bytes) return NDR_OK;
-    const bool is_ordered = queue->is_out_of_order;
-    ndr_buffer *made;
-    ndr_event *cleared = NULL;
-    NDR_TRY(ndr_buffer_create(queue->context, size_bytes, &made));
-    const bool has_other = buffer == &workspace->numbered || workspace->numbered;
-    const ndr_order order = { .queue = queue, .also = has_other ? workspace->last : NULL };
-    const ndr_status status =
-        ndr_buffer_fill_in(&order, made, 0, zero_bytes, &zero, sizeof zero, is_ordered ? &cleared : NULL);
-    if (status != NDR_OK) {
-        ndr_buffer_destroy(made);
-        return status;
-    }
-    ndr_buffer_destroy(*buffer);
-    *buffer = made;
-    if (!cleared) return NDR_OK;
-    release_last(workspace);
-    workspace->last = cleared;
-    return NDR_OK;
+    ndr_queue *own;
+    ndr_buffer *made = NULL;
+    NDR_TRY(ndr_queue_create(context, NULL, &own));
+    ndr_status status = ndr_buffer_create(context, size_bytes, &made);
+    if (status == NDR_OK) status = ndr_buffer_fill(own, made, 0, zero_bytes, &zero, sizeof zero, NULL);
+    if (status == NDR_OK) status = ndr_queue_finish(own);
+    ndr_queue_destroy(own);
+    ndr_buffer_destroy(status == NDR_OK ? *buffer : made);
+    if (status == NDR_OK) *buffer = made;
+    return status;
+}
+
+static size_t held_bytes(const ndr_buffer *buffer) { return buffer ? buffer->size_bytes : 0; }
+
+static ndr_status grow(ndr_workspace *workspace, ndr_context *context, size_t size_bytes)
+{
+    enum { MIN_BYTES = 1 << 19 };
+    if (held_bytes(workspace->buffer) >= ndr_max_size(size_bytes, 1)) return NDR_OK;
+    return renew(context, ndr_max_size(size_bytes, MIN_BYTES), NDR_WORKSPACE_HEAD_BYTES, &workspace->buffer);
 }
 
 /* Under NDR_CHECK the borrower waits for its launches, and these wait for a host task that another thread has enqueued
@@ -117,14 +118,12 @@ static void end_loan(ndr_workspace *workspace)
 
 ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspace **workspace)
 {
-    enum { MIN_BYTES = 1 << 19 };
     ndr_attachment *found;
     NDR_TRY(ndr_attachment_get(&queue->attachments, &kind, &found));
     ndr_workspace *borrowed = (ndr_workspace *)found;
     if (!take(borrowed, queue)) NDR_TRY(new_private(&borrowed));
     release_ended(borrowed);
-    const ndr_status status =
-        grow(borrowed, queue, ndr_max_size(size_bytes, MIN_BYTES), NDR_WORKSPACE_HEAD_BYTES, &borrowed->buffer);
+    const ndr_status status = grow(borrowed, queue->context, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
     else end_loan(borrowed);
     return status;
@@ -143,17 +142,22 @@ ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return worksp
 
 ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace) { return workspace->last; }
 
-unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
+unsigned ndr_max_numbers = UINT_MAX / 2;
 
-ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes,
+ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_context *context, size_t size_bytes,
                                       ndr_buffer **buffer)
 {
     enum { MIN_BYTES = 1 << 16 };
-    const size_t bytes = ndr_max_size(ndr_ceil_div(size_bytes, MIN_BYTES), 1) * MIN_BYTES;
-    NDR_TRY(grow(workspace, queue, bytes, bytes, &workspace->numbered));
+    const size_t held = held_bytes(workspace->numbered), wanted = ndr_max_size(size_bytes, ndr_max_size(held, MIN_BYTES));
+    if (wanted > held || workspace->number - workspace->since > ndr_max_numbers) {
+        NDR_TRY(renew(context, wanted, wanted, &workspace->numbered));
+        workspace->since = workspace->number;
+    }
     *buffer = workspace->numbered;
     return NDR_OK;
 }
+
+unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
 
 /* 0 is that of new marks. */
 unsigned ndr_workspace_take_number(ndr_workspace *workspace)

@@ -67,8 +67,8 @@ static ndr_status borrow(ndr_op_job *job)
     if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->of.variant->kernel)); /* without it */
     NDR_TRY(ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace));
     if (!job->plan.numbered_bytes) return NDR_OK;
-    const ndr_status status = ndr_workspace_get_numbered(job->workspace, job->order->queue, job->plan.numbered_bytes,
-                                                         &job->numbered);
+    const ndr_status status =
+        ndr_workspace_get_numbered(job->workspace, job->context, job->plan.numbered_bytes, &job->numbered);
     if (status != NDR_OK) ndr_workspace_return(job->workspace, NULL);
     return status;
 }
