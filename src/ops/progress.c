@@ -4,6 +4,8 @@
 #include "launch/launch.h"
 #include "ops/progress.h"
 
+unsigned ndr_progress_looks = 1 << 22;
+
 enum { TAKEN, GAVE_UP, ENDED, MARKS }; /* as in kernels/probe/progress.cl */
 
 /* More groups than any device runs at a time. */
@@ -16,12 +18,11 @@ static ndr_nd_range range_for(const ndr_kernel *kernel, const ndr_device_info *d
 
 static ndr_status run(ndr_queue *queue, ndr_kernel *kernel, ndr_buffer *buffer, bool *goes_on)
 {
-    enum { LOOKS = 1 << 22 };
     static const cl_uint zero = 0;
     const ndr_nd_range range = range_for(kernel, &queue->context->caps.info);
     cl_uint marks[MARKS];
     NDR_TRY(ndr_buffer_fill(queue, buffer, 0, sizeof marks, &zero, sizeof zero, NULL));
-    NDR_TRY(ndr_launch(queue, kernel, range, buffer, (cl_uint)LOOKS));
+    NDR_TRY(ndr_launch(queue, kernel, range, buffer, (cl_uint)ndr_progress_looks));
     NDR_TRY(ndr_buffer_read(queue, buffer, 0, sizeof marks, marks, NULL));
     *goes_on = marks[GAVE_UP] == 0 && marks[ENDED] == range.global.size[0] / range.local.size[0];
     return NDR_OK;

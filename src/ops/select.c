@@ -17,12 +17,15 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
-/* As above, with groups of 256 items, of which each waits for one other group. */
-static bool has_progress(const ndr_caps *caps)
+static bool has_progress_of(const ndr_caps *caps, size_t items)
 {
-    enum { ITEMS = 256 };
-    return caps->groups_progress && caps->info.max_group_size >= ITEMS && caps->info.max_local_size[2] >= ITEMS;
+    return caps->groups_progress && caps->info.max_group_size >= items && caps->info.max_local_size[2] >= items;
 }
+
+/* Of a group half of the items wait for tiles. */
+static bool has_progress(const ndr_caps *caps) { return has_progress_of(caps, 2); }
+
+static bool has_votes(const ndr_caps *caps) { return has_progress_of(caps, 256); }
 
 static bool has_copy_engine(const ndr_caps *caps) { return has_progress(caps) && caps->compute_capability >= 900; }
 
@@ -46,7 +49,7 @@ static const struct {
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
     { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
-    { NDR_NEEDS_VOTES, "groups that go on while others wait for them, and votes of warps", has_progress },
+    { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
     { NDR_NEEDS_COPY_ENGINE, "groups that go on while others wait for them, and the copy engine of compute capability 9.0",
       has_copy_engine },
 };

@@ -28,7 +28,7 @@ typedef enum ndr_need {
     NDR_NEEDS_ROUNDED_MMA = 1u << 5,  /* the same, of kernels with one half for each element */
     NDR_NEEDS_PROGRESS = 1u << 6,     /* groups that go on while others wait for them */
     NDR_NEEDS_COPY_ENGINE = 1u << 7,  /* the same, and PTX that copies to and from local memory */
-    NDR_NEEDS_VOTES = 1u << 8,        /* the same, and votes of warps */
+    NDR_NEEDS_VOTES = 1u << 8,        /* the same of 256 items, and votes of warps */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

@@ -32,6 +32,7 @@ set(covered
   "ops/names: map"
   "ops/written: map"
   "ops/sized: queue catalog context kernel warm" # and tests/package/abi
+  "ops/progress: prove"
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"

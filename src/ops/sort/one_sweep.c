@@ -30,15 +30,17 @@ static size_t local_bytes(const ndr_sort_request *r, const sizes *s)
 
 /* ---- sizes ---- */
 
+size_t ndr_sort_large_count = (size_t)1 << 30;
+
 /* As many keys as registers and local memory hold. With changed PTX a group has more local memory than OpenCL reports, on
  * compute capability 8.0 and later. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *r)
 {
-    enum { PTX_LOCAL_BYTES = 64 << 10, PTX_CAPABILITY = 800, LARGE = 1 << 30 };
+    enum { PTX_LOCAL_BYTES = 64 << 10, PTX_CAPABILITY = 800 };
     const size_t key = ndr_dtype_size(r->dtype), value = value_bytes(r), words = (key + value + 3) / 4;
     sizes s = { .group = value ? 384 : 512,
                 .per_item = value ? 20 : 22,
-                .sum_bytes = r->count >= LARGE ? sizeof(cl_ulong) : sizeof(cl_uint),
+                .sum_bytes = r->count >= ndr_sort_large_count ? sizeof(cl_ulong) : sizeof(cl_uint),
                 .is_patched = caps->compute_capability >= PTX_CAPABILITY };
     s.has_room = s.is_patched && value > 0 && words <= 2;
     if (caps->info.warp_size != 32) s.per_item = 4;
