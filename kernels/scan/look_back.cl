@@ -5,10 +5,10 @@
  *   blocks   | 0                       | 1     ...         of BLOCK tiles; a row has BLOCK blocks
  *   parts    of each tile and each block its own; of each row that of it and all before
  *
- * A group publishes the part of its tile. Then its items wait for the parts of the row before, of the blocks before in
- * the row and of the tiles before in the block, one each, and combine them in their order. The last group of a block
- * publishes the block's part, that of a row the row's. So what is combined, and in which order, depends on `count` and GROUP
- * alone, and not on when the groups run.
+ * A group publishes the part of its tile. Then its items wait for the parts of the blocks before in the row and of the
+ * tiles before in the block, one each, and combine them in their order, behind the part of the row before. The last group
+ * of a block publishes the block's part, that of a row the row's. So what is combined, and in which order, depends on
+ * `count` and GROUP alone, and not on when the groups run.
  *
  * A group takes the next tile when it begins. So it waits only for groups that have begun, which must go on meanwhile.
  *
@@ -87,12 +87,12 @@ INLINED void wait_for(global ulong *words, const ulong at, const uint number, T 
 
 /* ---- looking back ---- */
 
-/* Publish a part with the one before it as one. */
-INLINED void publish_both(global ulong *words, const ulong at, const uint number, const T before, const bool has_cut,
-                          const T value, const bool has_own_cut)
+/* Make one part of two, of which `next` follows. */
+INLINED void append(T *part, bool *has_cut, const T next, const bool has_next_cut)
 {
-    const T both = COMBINE(before, value);
-    publish(words, at, number, has_own_cut ? value : both, has_cut || has_own_cut);
+    const T both = COMBINE(*part, next);
+    *part = has_next_cut ? next : both;
+    *has_cut |= has_next_cut;
 }
 
 /* Publish the part of tile n, and combine those before it. All items of the group call this. */
@@ -101,10 +101,10 @@ INLINED T look_back(const uint rank, local parts *all, global ulong *words, cons
 {
     const ulong block = n / BLOCK, row = block / BLOCK;
     const uint in_block = (uint)(n % BLOCK), in_row = (uint)(block % BLOCK);
-    const bool is_last_of_block = in_block == BLOCK - 1, is_last_of_row = is_last_of_block && in_row == BLOCK - 1;
     global ulong *const blocks = words + tiles * WORDS, *const rows = blocks + tiles / BLOCK * WORDS;
-    T part = NEUTRAL, before;
-    bool has_cut = false, has_any_cut;
+    const bool is_last_of_block = in_block == BLOCK - 1, is_last_of_row = is_last_of_block && in_row == BLOCK - 1;
+    T part = NEUTRAL, both, before, longer = NEUTRAL;
+    bool has_cut = false, has_both_cut, has_any_cut, has_longer_cut = false;
     if (rank == 0) publish(words, n, number, own, has_own_cut);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (rank >= BLOCK && rank - BLOCK < in_block)
@@ -112,15 +112,26 @@ INLINED T look_back(const uint rank, local parts *all, global ulong *words, cons
     if (is_last_of_block) {
         T lower = part;
         bool has_lower_cut = has_cut;
-        scan_parts(rank, all, &lower, &has_lower_cut, &before, &has_any_cut);
-        if (rank == 0) publish_both(blocks, block, number, before, has_any_cut, own, has_own_cut);
+        scan_parts(rank, all, &lower, &has_lower_cut, &both, &has_both_cut);
+        append(&both, &has_both_cut, own, has_own_cut);
+        if (rank == 0) publish(blocks, block, number, both, has_both_cut);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (rank == 0 && row > 0) wait_for(rows, row - 1, number, &part, &has_cut);
-    if (rank > 0 && rank - 1 < in_row) wait_for(blocks, block - in_row + rank - 1, number, &part, &has_cut);
+    if (rank < in_row) wait_for(blocks, block - in_row + rank, number, &part, &has_cut);
     scan_parts(rank, all, &part, &has_cut, &before, &has_any_cut);
-    if (rank == 0 && is_last_of_row) publish_both(rows, row, number, before, has_any_cut, own, has_own_cut);
-    return before;
+
+    /* In sums over many rows each row is one more addition: docs/appendix/proofs.md. */
+    if (row > 0) wait_for(rows, row - 1, number, &longer, &has_longer_cut);
+    if (rank == 0 && is_last_of_row) {
+        T of_row = before;
+        bool has_row_cut = has_any_cut;
+        append(&of_row, &has_row_cut, own, has_own_cut);
+        both = longer, has_both_cut = has_longer_cut;
+        append(&both, &has_both_cut, of_row, has_row_cut);
+        publish(rows, row, number, both, has_both_cut);
+    }
+    append(&longer, &has_longer_cut, before, has_any_cut);
+    return longer;
 }
 
 /* ---- copies of whole tiles ---- */
