@@ -157,7 +157,9 @@ static bool check(void *job, const contender *who, size_t calls, bool thoroughly
     }
 }
 
-const work gpu_operation_work = { .own = gpu_operation_own, .begin = begin, .end = end, .refill = refill, .check = check };
+const work gpu_operation_work = {
+    .own = gpu_operation_own, .begin = begin, .end = end, .refill = refill, .check = check
+};
 
 /* ---- libndr ---- */
 

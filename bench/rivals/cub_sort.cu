@@ -13,6 +13,7 @@ extern "C" int cub_sort(const unsigned *keys, unsigned *sorted_keys, const unsig
             return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, sorted_keys, n, 0, 32, stream);
         });
     return with_storage([=](void *temporary, size_t &bytes) {
-        return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, sorted_keys, values, sorted_values, n, 0, 32, stream);
+        return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, sorted_keys, values, sorted_values, n, 0, 32,
+                                               stream);
     });
 }

@@ -1,5 +1,5 @@
-/* bytes.cl - histograms of elements of 8 bits, by groups of many items and without atomics: each item counts the 256 values
- * in counters of its own, of 8 bits. Bins are found at the end, once for each value.
+/* bytes.cl - histograms of elements of 8 bits, by groups of many items and without atomics: each item counts the 256
+ * values in counters of its own, of 8 bits. Bins are found at the end, once for each value.
  *
  *   row r     | item 0: values 4 r to 4 r + 3 | item 1: the same | ...       neighbouring items use different banks
  *
@@ -32,8 +32,8 @@ INLINED void count_vector(local uchar *own, const uint4 bytes)
     count_bytes(own, bytes.s3);
 }
 
-/* Add the counters of row `id` to the counts of its values, and zero them. Items begin at different columns, which are in
- * different banks. Two sums of 16 bits fit a uint. Volatile: the fault read_again. */
+/* Add the counters of row `id` to the counts of its values, and zero them. Items begin at different columns, which are
+ * in different banks. Two sums of 16 bits fit a uint. Volatile: the fault read_again. */
 INLINED void add_row(const uint id, volatile local uint *counters, uint *counts)
 {
     uint even = 0, odd = 0;

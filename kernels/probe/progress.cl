@@ -1,7 +1,8 @@
 /* progress.cl - whether groups that have begun go on while others wait for them.
  *
  * Each group takes the next turn, waits until the group before has had its turn, and ends its own. If one has looked
- * `looks` times in vain, all give up: marks[0] turns are taken, marks[1] is 1 if they gave up, marks[2] turns have ended.
+ * `looks` times in vain, all give up: marks[0] turns are taken, marks[1] is 1 if they gave up, marks[2] turns have
+ * ended.
  */
 #include "ndr/nd_item.clh"
 

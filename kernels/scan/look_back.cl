@@ -6,9 +6,9 @@
  *   parts    of each tile and each block its own; of each row that of it and all before
  *
  * A group publishes the part of its tile. Then its items wait for the parts of the blocks before in the row and of the
- * tiles before in the block, one each, and combine them in their order, behind the part of the row before. The last group
- * of a block publishes the block's part, that of a row the row's. So what is combined, and in which order, depends on
- * `count` and GROUP alone, and not on when the groups run.
+ * tiles before in the block, one each, and combine them in their order, behind the part of the row before. The last
+ * group of a block publishes the block's part, that of a row the row's. So what is combined, and in which order,
+ * depends on `count` and GROUP alone, and not on when the groups run.
  *
  * A group takes the next tile when it begins. So it waits only for groups that have begun, which must go on meanwhile.
  *

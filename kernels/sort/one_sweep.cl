@@ -6,10 +6,10 @@
  *   sort_add_all     does the latter where a device does not order memory between groups
  *   sort_sweep       one pass: sorts each tile by the digit, and moves it to its places
  *
- * A group of sort_sweep takes the next tile when it begins, counts its digits and publishes the counts. For each digit an
- * item adds up the counts of the tiles before, back to one that has published the sum up to itself, and publishes that.
- * So a group waits only for groups that have begun, which must go on meanwhile. What the tiles of all passes publish is
- * behind the counts of the passes.
+ * A group of sort_sweep takes the next tile when it begins, counts its digits and publishes the counts. For each digit
+ * an item adds up the counts of the tiles before, back to one that has published the sum up to itself, and publishes
+ * that. So a group waits only for groups that have begun, which must go on meanwhile. What the tiles of all passes
+ * publish is behind the counts of the passes.
  *
  * In a tile each warp has its own keys, of which an item has every 32nd. The items of a warp whose keys have the same
  * digit find each other by votes on each of its bits.
@@ -339,7 +339,8 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i)
-        place[i] += counts[id / WARP * DIGITS + DIGIT_OF(place[i])] + ((volatile local uint *)starts)[DIGIT_OF(place[i])];
+        place[i] +=
+            counts[id / WARP * DIGITS + DIGIT_OF(place[i])] + ((volatile local uint *)starts)[DIGIT_OF(place[i])];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i) keys[PLACE_OF(place[i])] = key[i];

@@ -116,8 +116,8 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
     return NDR_OK;
 }
 
-/* CUDA's documents promise from 7.0 on that each thread which has begun goes on, whatever others do ("independent thread
- * scheduling"). */
+/* CUDA's documents promise from 7.0 on that each thread which has begun goes on, whatever others do ("independent
+ * thread scheduling"). */
 static ndr_status read_compute_capability(cl_device_id device, ndr_caps *caps)
 {
     enum { GROUPS_PROGRESS = 700 };

@@ -148,7 +148,8 @@ ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_context *con
                                       ndr_buffer **buffer)
 {
     enum { MIN_BYTES = 1 << 16 };
-    const size_t held = held_bytes(workspace->numbered), wanted = ndr_max_size(size_bytes, ndr_max_size(held, MIN_BYTES));
+    const size_t held = held_bytes(workspace->numbered);
+    const size_t wanted = ndr_max_size(size_bytes, ndr_max_size(held, MIN_BYTES));
     if (wanted > held || workspace->number - workspace->since > ndr_max_numbers) {
         NDR_TRY(renew(context, wanted, wanted, &workspace->numbered));
         workspace->since = workspace->number;

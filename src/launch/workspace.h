@@ -21,8 +21,8 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last);
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
 
-/* Memory of at least `size_bytes` for words that hold the number of the launch which writes them, and nothing else: a new
- * one holds 0. So words of earlier launches are known, and nothing has to clear them. */
+/* Memory of at least `size_bytes` for words that hold the number of the launch which writes them, and nothing else: a
+ * new one holds 0. So words of earlier launches are known, and nothing has to clear them. */
 ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_context *context, size_t size_bytes,
                                       ndr_buffer **buffer);
 

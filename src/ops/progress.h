@@ -7,8 +7,8 @@
 /* So often a group looks for the one before it. Tests lower it. */
 extern unsigned ndr_progress_looks;
 
-/* Let many groups wait for each other, for a limited time. A variant whose groups wait without a limit calls this first in
- * its proof. */
+/* Let many groups wait for each other, for a limited time. A variant whose groups wait without a limit calls this first
+ * in its proof. */
 ndr_status ndr_progress_prove(ndr_queue *queue, bool *goes_on);
 
 #endif

@@ -50,8 +50,8 @@ static const struct {
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
     { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
     { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
-    { NDR_NEEDS_COPY_ENGINE, "groups that go on while others wait for them, and the copy engine of compute capability 9.0",
-      has_copy_engine },
+    { NDR_NEEDS_COPY_ENGINE,
+      "groups that go on while others wait for them, and the copy engine of compute capability 9.0", has_copy_engine },
 };
 
 const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)

@@ -115,8 +115,8 @@ bool ndr_probe_is_kernel(const char *name);  /* pure: a kernel of probes, which 
 
 /* ---- ptx.c ---- */
 
-/* What build options ask for: by -DNDR_PTX_TARGET=sm_90a the target, "": as it is; by -DNDR_PTX_GROUPS=2 how many groups
- * of a kernel with a required size a multiprocessor holds at least, 0: any number. */
+/* What build options ask for: by -DNDR_PTX_TARGET=sm_90a the target, "": as it is; by -DNDR_PTX_GROUPS=2 how many
+ * groups of a kernel with a required size a multiprocessor holds at least, 0: any number. */
 typedef struct ndr_ptx_changes {
     char target[16];
     unsigned groups;

@@ -1,5 +1,5 @@
-/* ptx.c - what the OpenCL compiler's PTX lacks: instructions of another target, which kernels have in comments, and how many
- * groups a multiprocessor has to hold. */
+/* ptx.c - what the OpenCL compiler's PTX lacks: instructions of another target, which kernels have in comments, and how
+ * many groups a multiprocessor has to hold. */
 #include "program/program.h"
 
 #include <stdlib.h>

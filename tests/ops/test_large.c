@@ -1,7 +1,7 @@
 /* test_large.c - operations on more than 2^32 elements, in buffers of more than 4 GiB: on GPUs with enough memory.
  *
- * Element i is i % 251. So each result has a formula, and the device compares. NDR_TEST_ELEMENTS=n takes n elements, on any
- * device. */
+ * Element i is i % 251. So each result has a formula, and the device compares. NDR_TEST_ELEMENTS=n takes n elements, on
+ * any device. */
 #include "support.h"
 
 #include <inttypes.h>
@@ -60,7 +60,8 @@ static void check(const char *name, size_t n)
 {
     uint32_t wrong = 0;
     ndr_buffer *counter = buffer_of(sizeof wrong, &wrong);
-    assert_ok(ndr_launch(queue, kernel_of(text, name), ndr_range_1d(1 << 20), y, (uint64_t)n, (uint64_t)count, counter));
+    assert_ok(
+        ndr_launch(queue, kernel_of(text, name), ndr_range_1d(1 << 20), y, (uint64_t)n, (uint64_t)count, counter));
     read_buffer(counter, &wrong, sizeof wrong);
     if (wrong) fail_msg("%s: %" PRIu32 " of %zu elements, or guards, are wrong", name, wrong, n);
     ndr_buffer_destroy(counter);
@@ -81,7 +82,9 @@ static void test_large__sums_and_maxima_see_the_last_element(void **state)
     (void)state;
     skip_without(!missing, missing);
     const unsigned char most = 255, before = (unsigned char)((count - 1) % PERIOD);
-    ndr_reduce_desc reduce = { .dtype = NDR_DTYPE_U8, .op = NDR_OP_SUM, .input = { x, 0 }, .count = count, .output = { y, 0 } };
+    ndr_reduce_desc reduce = {
+        .dtype = NDR_DTYPE_U8, .op = NDR_OP_SUM, .input = { x, 0 }, .count = count, .output = { y, 0 }
+    };
     unsigned char got;
     assert_ok(ndr_reduce(queue, &reduce, NULL));
     read_buffer(y, &got, 1);
@@ -113,7 +116,9 @@ static void test_large__expressions_are_summed(void **state)
 
 static void check_scans(void)
 {
-    ndr_scan_desc scan = { .dtype = NDR_DTYPE_U8, .op = NDR_OP_SUM, .input = { x, 0 }, .count = count, .output = { y, 0 } };
+    ndr_scan_desc scan = {
+        .dtype = NDR_DTYPE_U8, .op = NDR_OP_SUM, .input = { x, 0 }, .count = count, .output = { y, 0 }
+    };
     forget();
     assert_ok(ndr_scan(queue, &scan, NULL));
     check("inclusive", count);
@@ -134,7 +139,8 @@ static void check_sort(void)
 }
 
 /* Call `check_it` with each of the variants that the device takes. */
-static void with_each(const ndr_operation *operation, const char *const *names, size_t name_count, void (*check_it)(void))
+static void with_each(const ndr_operation *operation, const char *const *names, size_t name_count,
+                      void (*check_it)(void))
 {
     unsigned taken = 0;
     for (size_t i = 0; i < name_count; ++i) {
@@ -217,7 +223,8 @@ static const char *find_missing(uint64_t wanted)
 {
     const uint64_t needed = (uint64_t)20 << 30;
     if (getenv("NDR_TEST_ELEMENTS")) return NULL;
-    if (device.type != NDR_DEVICE_TYPE_GPU) return "this takes minutes on a CPU; NDR_TEST_ELEMENTS=n takes fewer elements";
+    if (device.type != NDR_DEVICE_TYPE_GPU)
+        return "this takes minutes on a CPU; NDR_TEST_ELEMENTS=n takes fewer elements";
     if (device.global_memory_bytes < needed) return "the device has less than 20 GiB of memory";
     return device.max_buffer_bytes < wanted + GUARDS ? "the device has no buffers of more than 4 GiB" : NULL;
 }

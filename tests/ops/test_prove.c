@@ -534,7 +534,8 @@ static void check_replaced(const ndr_operation *of, const char *name)
 static void test_prove__replaces_scans_and_sorts_where_groups_do_not_go_on(void **state)
 {
     (void)state;
-    skip_without(device.has_int64_atomics && device.max_group_size >= 256, "the device lacks 64-bit atomics, or groups of 256");
+    skip_without(device.has_int64_atomics && device.max_group_size >= 256,
+                 "the device lacks 64-bit atomics, or groups of 256");
     const unsigned before = ndr_progress_looks;
     ndr_progress_looks = 0;
     check_replaced(&ndr_scan_operation, "look_back");

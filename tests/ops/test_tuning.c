@@ -236,9 +236,10 @@ static void test_tuning__lets_groups_wait_where_they_go_on(void **state)
     assert_takes_scan_and_sort(&caps, "chunks", "chunks");
 }
 
-/* Words of 8 bytes for each tile, each block of half as many tiles as a group has items, and each row of as many blocks. */
-static void check_words(const ndr_caps *caps, const char *name, size_t count, ndr_dtype dtype, ndr_scan_segments segments,
-                        unsigned vectors)
+/* Words of 8 bytes for each tile, each block of half as many tiles as a group has items, and each row of as many
+ * blocks. */
+static void check_words(const ndr_caps *caps, const char *name, size_t count, ndr_dtype dtype,
+                        ndr_scan_segments segments, unsigned vectors)
 {
     const ndr_scan_request scan = scan_of(count, dtype, segments);
     const ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_scan_operation, name), caps, &scan);

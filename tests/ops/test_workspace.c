@@ -93,7 +93,8 @@ static void test_workspace__keeps_numbered_words_until_they_are_too_few(void **s
     assert_zeros(line, larger);
     assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &again));
     assert_ptr_equal(again, larger);
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_workspace_get_numbered(workspace, context, SIZE_MAX - 3, &again), "a buffer of");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_workspace_get_numbered(workspace, context, SIZE_MAX - 3, &again),
+                   "a buffer of");
     assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &again));
     assert_ptr_equal(again, larger);
     ndr_workspace_return(workspace, NULL);
@@ -159,8 +160,8 @@ static ndr_reduce_method method_of(const ndr_op_variant *variant)
     return (ndr_reduce_method)method;
 }
 
-/* A launch that fails midway leaves its slot in an unknown state, and words with its number. This writes garbage instead of
- * a launch. */
+/* A launch that fails midway leaves its slot in an unknown state, and words with its number. This writes garbage
+ * instead of a launch. */
 static void fail_one(ndr_queue *line)
 {
     ndr_workspace *workspace;
@@ -255,7 +256,8 @@ static ndr_buffer *falling(void)
     return buffer_of(sizeof host, host);
 }
 
-static ndr_status run(const ndr_operation *operation, ndr_queue *line, ndr_buffer *input, size_t count, ndr_buffer *output)
+static ndr_status run(const ndr_operation *operation, ndr_queue *line, ndr_buffer *input, size_t count,
+                      ndr_buffer *output)
 {
     if (operation == &ndr_scan_operation)
         return ndr_scan(line,

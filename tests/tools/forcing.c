@@ -122,8 +122,8 @@ static bool is_in_part(size_t number)
     return number % parts == part - 1;
 }
 
-/* After each test: a variant whose needs the device reports has built, if it was taken. One with a proof may be refused,
- * unless its groups wait for each other. */
+/* After each test: a variant whose needs the device reports has built, if it was taken. One with a proof may be
+ * refused, unless its groups wait for each other. */
 static int check_built(void **state)
 {
     (void)state;
@@ -133,7 +133,8 @@ static int check_built(void **state)
     for (size_t i = 0; i < forced_operation->variant_count; ++i) {
         const ndr_op_variant *variant = forced_operation->variants[i];
         if ((!variant->prove || variant->needs & WAITS) && (variant->needs & lacks))
-            fail_msg("%s: %s or another of the same needs did not build or was refused, although the device reports them: %s",
+            fail_msg("%s: %s or another of the same needs did not build or was refused, although the device reports "
+                     "them: %s",
                      forced_operation->name, variant->name, ndr_op_find_unmet(variant, &context->caps, lacks));
     }
     return 0;

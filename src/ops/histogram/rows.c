@@ -184,8 +184,8 @@ static const char *has_large_table(const ndr_op_case *of)
     return table_bytes(of->request) <= of->caps->info.local_memory_bytes ? NULL : "local memory holds fewer bins";
 }
 
-NDR_OP_VARIANT(histogram, groups, "histogram_groups", 0, .others = { "histogram_fold_groups" }, .unsuited = has_large_table,
-               .plan = plan_groups, .launch = launch_groups);
+NDR_OP_VARIANT(histogram, groups, "histogram_groups", 0, .others = { "histogram_fold_groups" },
+               .unsuited = has_large_table, .plan = plan_groups, .launch = launch_groups);
 
 /* ---- elements of 8 bits: counters of each item ---- */
 
@@ -226,7 +226,8 @@ static const char *has_other_values(const ndr_op_case *of)
 {
     const ndr_histogram_request *r = of->request;
     if (r->input.element_bytes > 1) return "the elements have more than 8 bits";
-    if (r->channels > 1 || r->has_weights || r->output_dtype == NDR_DTYPE_F32) return "it counts one channel, without weights";
+    if (r->channels > 1 || r->has_weights || r->output_dtype == NDR_DTYPE_F32)
+        return "it counts one channel, without weights";
     return r->bin_count > VALUES ? "there are more bins than values" : NULL;
 }
 

@@ -63,8 +63,8 @@ static size_t power_of_two_below(size_t n)
     return power;
 }
 
-/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a row
- * where they are few, so that no item of a group is idle, or 32. */
+/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a
+ * row where they are few, so that no item of a group is idle, or 32. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
     enum { PREFERRED_GROUP = 256, TOGETHER = 32, WAVE = 1 << 18, LONGEST = 1 << 14, ENOUGH = 16 };

@@ -49,7 +49,8 @@ static sizes sizes_for(const ndr_op_case *of)
 /* Words of a tile, and of each block and row of blocks: as in kernels/scan/look_back.cl. */
 static size_t numbered_bytes(const ndr_scan_request *r, const sizes *s)
 {
-    const size_t block = s->group / 2, words = 1 + (size_t)(r->input.element_bytes == sizeof(cl_ulong)) + (size_t)(r->segments != 0);
+    const bool is_long = r->input.element_bytes == sizeof(cl_ulong), has_cuts = r->segments != NDR_SCAN_WHOLE;
+    const size_t block = s->group / 2, words = (size_t)1 + is_long + has_cuts;
     return (s->tiles + s->tiles / block + s->tiles / block / block) * words * sizeof(cl_ulong);
 }
 

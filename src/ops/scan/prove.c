@@ -32,7 +32,8 @@ static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, size
 {
     const ndr_order order = { .queue = queue };
     const size_t count = cases[c].count, bytes = count * sizeof *host, at = cases[c].offset * sizeof *host;
-    const ndr_operand all = ndr_operand_of("ndr_scan", "a proof", (ndr_span){ buffer, cases[c].offset }, count, sizeof *host);
+    const ndr_operand all =
+        ndr_operand_of("ndr_scan", "a proof", (ndr_span){ buffer, cases[c].offset }, count, sizeof *host);
     const ndr_scan_request request = { .dtype = NDR_DTYPE_U32,
                                        .op = NDR_OP_SUM,
                                        .is_backward = cases[c].is_backward,

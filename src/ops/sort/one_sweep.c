@@ -32,8 +32,8 @@ static size_t local_bytes(const ndr_sort_request *r, const sizes *s)
 
 size_t ndr_sort_large_count = (size_t)1 << 30;
 
-/* As many keys as registers and local memory hold. With changed PTX a group has more local memory than OpenCL reports, on
- * compute capability 8.0 and later. */
+/* As many keys as registers and local memory hold. With changed PTX a group has more local memory than OpenCL reports,
+ * on compute capability 8.0 and later. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *r)
 {
     enum { PTX_LOCAL_BYTES = 64 << 10, PTX_CAPABILITY = 800 };
@@ -68,8 +68,9 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
                            .local_bytes = local_bytes(r, &s),
                            .workspace_bytes = ndr_sort_workspace_bytes(r, counts_for(r, &s)) };
     snprintf(more, sizeof more, "-DGROUP=%zu -DPER_ITEM=%zu -DBEGIN_BIT=%u -DBITS=%u -DPASSES=%u%s%s%s", s.group,
-             s.per_item, r->begin_bit, r->bits, ndr_sort_passes(r), s.sum_bytes == sizeof(cl_ulong) ? " -DIS_LARGE=1" : "",
-             s.has_room ? " -DHAS_ROOM=1" : "", s.is_patched ? " -DNDR_PTX_GROUPS=2" : "");
+             s.per_item, r->begin_bit, r->bits, ndr_sort_passes(r),
+             s.sum_bytes == sizeof(cl_ulong) ? " -DIS_LARGE=1" : "", s.has_room ? " -DHAS_ROOM=1" : "",
+             s.is_patched ? " -DNDR_PTX_GROUPS=2" : "");
     ndr_sort_print_options(r, more, plan->options);
 }
 

@@ -57,7 +57,8 @@ static ndr_status try_case(trial *t, size_t c, bool *right)
         .count = count,
         .value_bytes = values ? sizeof(uint32_t) : 0,
         .input = { operand_of("keys", t->buffers[0], count), operand_of("values", t->buffers[1], values) },
-        .output = { operand_of("sorted_keys", t->buffers[2], count), operand_of("sorted_values", t->buffers[3], values) },
+        .output = { operand_of("sorted_keys", t->buffers[2], count),
+                    operand_of("sorted_values", t->buffers[3], values) },
     };
     for (size_t i = 0; i < count; ++i) t->keys[i] = key_of(i, cases[c].mask);
     for (size_t i = 0; i < count; ++i) t->values[i] = (uint32_t)i;

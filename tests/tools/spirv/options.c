@@ -121,7 +121,8 @@ static void print_sorts(const ndr_caps *caps)
         for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
             for (size_t c = 0; c < COUNT_OF(counts); ++c)
                 print_variants(caps, &ndr_sort_operation,
-                               &(ndr_sort_request){ .dtype = dtype, .bits = 8, .count = counts[c], .value_bytes = value_bytes[i] });
+                               &(ndr_sort_request){
+                                   .dtype = dtype, .bits = 8, .count = counts[c], .value_bytes = value_bytes[i] });
 }
 
 /* Sizes with and without whole vectors, for the largest tiles. */
