@@ -1,4 +1,4 @@
-/* rows_sort.h - the operands of a sort, for its rivals. */
+/* rows_sort.h - the operands of a sort, of segments, or of a search for the smallest keys, for their rivals. */
 #ifndef ROWS_SORT_H
 #define ROWS_SORT_H
 
@@ -7,6 +7,8 @@
 typedef struct sort_shape {
     bool has_values;
     size_t count;
+    size_t length; /* of segments, which divides the count; 0: one */
+    size_t k;      /* of the smallest keys of each segment */
 } sort_shape;
 
 /* A key with its value, for libraries that sort structs. */
@@ -21,6 +23,6 @@ typedef struct sorting {
     sort_pair *pairs, *sorted_pairs; /* the same for rivals; NULL without values */
 } sorting;
 
-extern const work sort_work, merge_sort_work;
+extern const work sort_work, merge_sort_work, segments_work, top_k_work;
 
 #endif

@@ -32,7 +32,8 @@
  *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
  *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
  *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
- *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar. docs/abi.md has the details, for bindings of other languages, too.
+ *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar, ndr_group_array. docs/abi.md has the details, for bindings
+ *   of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -122,6 +123,11 @@ NDR_API int32_t ndr_last_cl_error(void);
  * the first errors. "" if that call built nothing or there is no log. Never NULL; valid as long as the text of
  * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
+
+/** Make `sentence` the one of ndr_last_error() on this thread, as a call of libndr that fails does, and return `status`.
+ * For functions that libndr calls, such as those of ndr_host_task() and ndr_group_each(), and for libraries that are
+ * built on libndr. NULL counts as "". */
+NDR_API ndr_status ndr_error_set(ndr_status status, const char *sentence);
 
 /* ---- logging ------------------------------------------------------------------------------------- */
 
@@ -731,11 +737,11 @@ NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, si
  * behind it in both waits for it. With `event` NULL, returns when the bytes have arrived. Otherwise a thread of libndr
  * does it; `event` is one of `to_queue`, and neither buffer may be mapped until it has completed.
  *
- * Between contexts the bytes pass through the host's memory. If one of the devices shares it (shares_host_memory of
- * ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most 16 MiB through pinned memory, so that
- * both devices transfer at the same time; the context of `from_queue` keeps that memory, three pieces for each transfer
- * that runs at one time. If it fails then, some bytes may have been written. Within a context it is
- * ndr_buffer_copy(), with the same restriction. */
+ * Between contexts the bytes pass through the host's memory, few of them by a read and a write. If one of the devices
+ * shares it (shares_host_memory of ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most
+ * 16 MiB through pinned memory, so that both devices transfer at the same time; the context of `from_queue` keeps that
+ * memory, three pieces for each transfer that runs at one time. If it fails then, some bytes may have been written.
+ * Within a context it is ndr_buffer_copy(), with the same restriction. */
 NDR_MUST_CHECK ndr_status ndr_buffer_transfer(ndr_queue *from_queue, ndr_buffer *from, size_t from_offset_bytes,
                                               ndr_queue *to_queue, ndr_buffer *to, size_t to_offset_bytes,
                                               size_t size_bytes, ndr_event **event);
@@ -1226,7 +1232,10 @@ typedef struct ndr_span {
 
 /** Combine input[0..count) into output[0].
  *
- * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
+ * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN. Elements of F16 and BF16 are
+ * combined as F32, and the result is rounded. ndr_map_reduce() of ndr_ops.h combines in a wider type, along axes, over
+ * segments and arrays with strides, by an operator of your own, into what the output holds, finds indexes of extremes, or
+ * gives several results.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
  * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
  * sum overflows; docs/numerics.md has more.
@@ -1237,7 +1246,7 @@ typedef struct ndr_span {
  * no products and dot products. EXACT needs integers only, so it takes F64 on every device. Both are slower than FAST:
  * docs/performance.md. */
 typedef struct ndr_reduce_desc {
-    ndr_dtype dtype;          /**< I8 to U64, F32 or F64. */
+    ndr_dtype dtype;          /**< Any; F16 and BF16 only by the tree, with FAST numerics and without factors. */
     ndr_op op;                /**< Any; the atomic method has only SUM, MIN and MAX, of 32 and 64 bits. */
     ndr_reduce_method method; /**< Default: the tree. */
     ndr_span input;           /**< Read only. */

@@ -1509,6 +1509,11 @@ template <class Self> class commands
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_merge_sort(q, &desc, e); });
     }
 
+    result<void> top_k(const ndr_top_k_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_top_k(q, &desc, e); });
+    }
+
     result<void> sort(const ndr_sort_desc &desc, event *done = nullptr) const
     {
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_sort(q, &desc, e); });

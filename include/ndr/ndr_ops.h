@@ -389,6 +389,9 @@ NDR_SIZED ndr_status ndr_select_explain(ndr_context *context, const ndr_select_d
 /** Sort keys, and values along with them. The sort is stable, also in descending order: elements with equal keys keep
  * their order.
  *
+ * Segments are sorted each by itself: of equal `length`, or by offsets. A segment by offsets may be empty; what is in no
+ * segment is not stored. With offsets in another order, it is not said which elements are stored.
+ *
  * Floats: -0 and +0 are equal. All NaN are equal to each other and greater than +infinity, whatever their sign: they
  * come last in ascending order, and first in descending order. Each key keeps its bits. No device needs has_f64.
  *
@@ -410,6 +413,12 @@ typedef struct ndr_sort_desc {
     size_t count;           /**< May be 0, and then the buffers may be NULL. */
     ndr_span sorted_keys;   /**< The keys in order; may be `keys`. */
     ndr_span sorted_values; /**< The value of each of them; may be `values`. Not read if value_bytes is 0. */
+    size_t length;          /**< Keys of each segment, such as the columns of a matrix; the last one may have fewer. 0: all
+                                 keys are one segment. Only without offsets. */
+    ndr_span offsets;       /**< Of segments of any length: `segments` + 1 elements of U64, not decreasing. Segment s is the
+                                 keys from offsets[s] on to offsets[s + 1], not included. Those past `count` count as
+                                 `count`. Buffer NULL: none. */
+    size_t segments;        /**< May be 0, and then nothing is stored. */
     NDR_MAY_GROW
 } ndr_sort_desc;
 
@@ -419,6 +428,39 @@ NDR_SIZED ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_e
 /** Which implementation ndr_sort() would run, as ndr_reduce_explain(). Whether a sort is in place is read, too. */
 NDR_SIZED ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
                                       size_t *length);
+
+/* ---- top k --------------------------------------------------------------------------------------- */
+
+/** The k smallest or largest of keys, in order, with their values, their indexes or both: what the first k elements of a sort
+ * by ndr_sort() are, of the whole array or of each segment.
+ *
+ * The order is that of ndr_sort(): of equal keys, those with the lower index come first; -0 and +0 are equal; NaN is greater
+ * than +infinity, so it is among the largest. Each key keeps its bits. No device needs has_f64.
+ *
+ * A call with a k that is much smaller than the number of keys reads these about once, or twice on GPUs. The queue keeps
+ * temporary memory: bytes for each key that may be among the results, at most four times as many as the keys have. */
+typedef struct ndr_top_k_desc {
+    ndr_dtype dtype;      /**< Of the keys: any. */
+    size_t value_bytes;   /**< Bytes of a value, less than 2^32; 0: no values. */
+    bool is_largest;      /**< The largest keys, the largest one first. Default: the smallest, the smallest one first. */
+    ndr_span keys;        /**< `count` keys. */
+    ndr_span values;      /**< As many values; the offset counts values. Not read if value_bytes is 0. */
+    size_t length;        /**< Keys of each segment, such as the columns of a matrix. 0: all keys are one segment. */
+    size_t count;         /**< A multiple of `length`; may be 0, and then the buffers may be NULL. */
+    size_t k;             /**< Elements of each segment that are stored: 1 to its keys. */
+    ndr_span top_keys;    /**< k keys of each segment, one segment after the other. Buffer NULL: they are not stored. */
+    ndr_span top_values;  /**< The values of these. Not read if value_bytes is 0. */
+    ndr_span top_indexes; /**< Their indexes in the segment, elements of U64. Buffer NULL: they are not stored. At least one
+                               output is needed, and none may overlap anything else. */
+    NDR_MAY_GROW
+} ndr_top_k_desc;
+
+/** Enqueue a search for the k smallest or largest. */
+NDR_SIZED ndr_status ndr_top_k(ndr_queue *queue, const ndr_top_k_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_top_k() would run, as ndr_reduce_explain(). */
+NDR_SIZED ndr_status ndr_top_k_explain(ndr_context *context, const ndr_top_k_desc *desc, size_t capacity, char *text,
+                                       size_t *length);
 
 /* ---- merge --------------------------------------------------------------------------------------- */
 
@@ -559,6 +601,10 @@ NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
                                                  size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_top_k_sized(ndr_queue *queue, const ndr_top_k_desc *desc, size_t desc_bytes,
+                                          ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_top_k_explain_sized(ndr_context *context, const ndr_top_k_desc *desc, size_t desc_bytes,
+                                                  size_t capacity, char *text, size_t *length);
 NDR_MUST_CHECK ndr_status ndr_merge_sized(ndr_queue *queue, const ndr_merge_desc *desc, size_t desc_bytes,
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_merge_explain_sized(ndr_context *context, const ndr_merge_desc *desc, size_t desc_bytes,
@@ -666,6 +712,17 @@ static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_
     return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_top_k(ndr_queue *queue_, const ndr_top_k_desc *desc_, ndr_event **event_)
+{
+    return ndr_top_k_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_top_k_explain(ndr_context *context_, const ndr_top_k_desc *desc_, size_t capacity_,
+                                           char *text_, size_t *length_)
+{
+    return ndr_top_k_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 static inline ndr_status ndr_merge(ndr_queue *queue_, const ndr_merge_desc *desc_, ndr_event **event_)
 {
     return ndr_merge_sized(queue_, desc_, sizeof *desc_, event_);
@@ -730,6 +787,7 @@ static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr
 #define ndr_merge(queue, ...) ndr_merge(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_merge_sort(queue, ...) ndr_merge_sort(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_sort(queue, ...) ndr_sort(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_top_k(queue, ...) ndr_top_k(NDR_QUEUE_(queue), __VA_ARGS__)
 #endif
 
 #endif

@@ -6,7 +6,7 @@
 
 /* The partials are behind the workspace's head. With one group there is no workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-reduce_chunks(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global RESULT *output,
+reduce_chunks(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global STORED *output,
               ulong output_offset, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
@@ -17,5 +17,5 @@ reduce_chunks(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot
     reduce_chunks_to(results, INPUT_VALUES, count, chunk, mine);
     if (!is_last_group(g, mine)) return;
     const T all = reduce_partials(results, count_chunks(count, chunk));
-    output[output_offset] = FINISH(all);
+    STORE(all, output_offset, output);
 }

@@ -6,7 +6,7 @@
 /* Stores the result of each chunk behind the workspace's head; with one group, stores it in `output`, and there is no
  * workspace. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-reduce_each_chunk(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global RESULT *output,
+reduce_each_chunk(INPUT, ulong count, ulong chunk, global uint *workspace, uint slot, global STORED *output,
                   ulong output_offset, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
@@ -15,10 +15,10 @@ reduce_each_chunk(INPUT, ulong count, ulong chunk, global uint *workspace, uint 
     reduce_chunks_to((global T *)(workspace + NDR_WORKSPACE_HEAD), INPUT_VALUES, count, chunk, mine);
 }
 
-kernel void reduce_all_partials(global uint *workspace, uint slot, ulong chunks, global RESULT *output,
+kernel void reduce_all_partials(global uint *workspace, uint slot, ulong chunks, global STORED *output,
                                 ulong output_offset, NDR_RANGE(1))
 {
     slot_at(workspace, slot)[NDR_SLOT_TAKEN] = 0;
     const T all = reduce_partials((global const T *)(workspace + NDR_WORKSPACE_HEAD), chunks);
-    output[output_offset] = FINISH(all);
+    STORE(all, output_offset, output);
 }

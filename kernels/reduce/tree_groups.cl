@@ -6,7 +6,7 @@
 #include "reduce/tiles.clh"
 
 /* The partials follow the workspace's head. With one group, stores the result in `output`, and there is no workspace. */
-kernel void reduce_tree(INPUT, ulong count, global uint *workspace, global RESULT *output, ulong output_offset,
+kernel void reduce_tree(INPUT, ulong count, global uint *workspace, global STORED *output, ulong output_offset,
                         NDR_ND_RANGE(1))
 {
     local T scratch[GROUP];
@@ -17,7 +17,7 @@ kernel void reduce_tree(INPUT, ulong count, global uint *workspace, global RESUL
     ((global T *)(workspace + NDR_WORKSPACE_HEAD))[ndr_group_id(g, 0)] = own;
 }
 
-kernel void reduce_group_partials(global const uint *workspace, ulong groups, global RESULT *output, ulong output_offset,
+kernel void reduce_group_partials(global const uint *workspace, ulong groups, global STORED *output, ulong output_offset,
                                   NDR_ND_RANGE(1))
 {
     local T scratch[GROUP];
@@ -25,5 +25,5 @@ kernel void reduce_group_partials(global const uint *workspace, ulong groups, gl
     const ndr_group g = ndr_get_group(it);
     const T share = share_of_partials(g, (global const T *)(workspace + NDR_WORKSPACE_HEAD), groups);
     const T all = reduce_shares(ndr_local_id(g, 0), scratch, share);
-    if (ndr_leader(g)) output[output_offset] = FINISH(all);
+    if (ndr_leader(g)) STORE(all, output_offset, output);
 }

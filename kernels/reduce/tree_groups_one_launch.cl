@@ -5,7 +5,7 @@
 #include "reduce/tiles.clh"
 
 /* The partials follow the workspace's head. All groups call all barriers: the fault return_before_barrier. */
-kernel void reduce_groups(INPUT, ulong count, global uint *workspace, uint slot, global RESULT *output,
+kernel void reduce_groups(INPUT, ulong count, global uint *workspace, uint slot, global STORED *output,
                           ulong output_offset, NDR_ND_RANGE(1))
 {
     local T scratch[GROUP];
@@ -23,5 +23,5 @@ kernel void reduce_groups(INPUT, ulong count, global uint *workspace, uint slot,
     const T share = share_of_partials(g, partials, is_last[0] ? ndr_group_range(g, 0) : 0);
     T all = reduce_shares(ndr_local_id(g, 0), scratch, share);
     if (count == 0) all = IDENTITY;
-    if (ndr_leader(g) && is_last[0]) output[output_offset] = FINISH(all);
+    if (ndr_leader(g) && is_last[0]) STORE(all, output_offset, output);
 }

@@ -14,19 +14,6 @@ sort_count_chunks(global const KEY *in, ulong in_offset, ulong count, ulong chun
     for (uint d = 0; d < NDR_SORT_DIGITS; ++d) counts[d] = own[d];
 }
 
-/* The places of the keys of a chunk: behind those of smaller digits, and of its digits in earlier chunks. */
-static inline bool find_places_of(global const ulong *counts, ulong chunks, ulong chunk, ulong *next)
-{
-    ulong total[NDR_SORT_DIGITS];
-    for (uint d = 0; d < NDR_SORT_DIGITS; ++d) total[d] = next[d] = 0;
-    for (ulong c = 0; c < chunks; ++c, counts += NDR_SORT_DIGITS)
-        for (uint d = 0; d < NDR_SORT_DIGITS; ++d) {
-            next[d] += c < chunk ? counts[d] : 0;
-            total[d] += counts[d];
-        }
-    return find_places(total, next);
-}
-
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 sort_chunks(global const KEY *in, ulong in_offset, global const WORD *values_in, ulong values_in_offset,
             global KEY *out, ulong out_offset, global WORD *values_out, ulong values_out_offset, ulong words,
@@ -35,8 +22,8 @@ sort_chunks(global const KEY *in, ulong in_offset, global const WORD *values_in,
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ulong c = ndr_group_id(it, 0), begin = c * chunk;
-    ulong next[NDR_SORT_DIGITS];
-    const bool is_copy = find_places_of(counts + counts_offset, ndr_group_range(it, 0), c, next);
+    ulong next[NDR_SORT_DIGITS], counted;
+    const bool is_copy = find_places_of(counts + counts_offset, ndr_group_range(it, 0), c, next, &counted);
     scatter(in + in_offset + begin, values_in + (values_in_offset + begin) * WORDS, out + out_offset,
             values_out + values_out_offset * WORDS, words, min(chunk, count - begin), digit_at(flip, shift, bits), next, is_copy);
 }

@@ -15,16 +15,9 @@ kernel void sort_count_tiles(global const KEY *in, ulong in_offset, ulong count,
 {
     local uint histogram[DIGITS];
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const uint id = ndr_local_id(it, 0);
-    const ulong tile = ndr_group_id(it, 0), tiles = ndr_group_range(it, 0);
-    const digit d = digit_at(flip, shift, bits);
-    const uint here = (uint)min((ulong)TILE, count - tile * TILE);
-    in += in_offset + tile * TILE;
-    for (uint i = id; i < DIGITS; i += GROUP) histogram[i] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = id; i < here; i += GROUP) atomic_inc(histogram + digit_of(in[i], d));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = id; i < DIGITS; i += GROUP) counts[counts_offset + i * tiles + tile] = histogram[i];
+    const ulong tile = ndr_group_id(it, 0), first = tile * TILE;
+    count_tile(ndr_local_id(it, 0), histogram, in + in_offset + first, (uint)min((ulong)TILE, count - first),
+               digit_at(flip, shift, bits), counts + counts_offset + tile, ndr_group_range(it, 0));
 }
 
 /* Launch a group for each digit: turns each count into the sum of those before it, and stores their total. */
@@ -34,14 +27,7 @@ kernel void sort_add_counts(ulong tiles, global ulong *counts, ulong counts_offs
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const uint id = ndr_local_id(it, 0);
     const ulong d = ndr_group_id(it, 0);
-    global ulong *const row = counts + counts_offset + d * tiles;
-    const uint width = (uint)min(tiles, (ulong)GROUP);
-    ulong total = 0;
-    for (ulong first = 0; first < tiles; first += GROUP) {
-        const bool is_in = first + id < tiles;
-        const ulong before = sum_before(id, scratch, width, is_in ? row[first + id] : 0, &total);
-        if (is_in) row[first + id] = before;
-    }
+    const ulong total = add_counts(id, scratch, counts + counts_offset + d * tiles, tiles);
     if (id == 0) counts[counts_offset + DIGITS * tiles + d] = total;
 }
 
@@ -73,18 +59,8 @@ kernel void sort_tiles(global const KEY *in, ulong in_offset, global const WORD 
     const digit d = digit_at(flip, shift, bits);
     const uint here = (uint)min((ulong)TILE, count - first);
     load_tile(id, in + in_offset + first, here, keys, places);
-    sort_tile(id, keys, places, step_counts, scratch, here, flip, shift, bits);
+    sort_tile(id, keys, places, step_counts, scratch, here, flip, shift, bits, 0, 0);
     find_bases(id, bases, scratch, counts + counts_offset, ndr_group_range(it, 0), tile);
-    /* From the place in the tile to the place in the output. */
-    for (uint i = id; i < here; i += GROUP)
-        if (i == 0 || digit_of(keys[i - 1], d) != digit_of(keys[i], d)) bases[digit_of(keys[i], d)] -= i;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out += out_offset;
-    values_in += (values_in_offset + first) * WORDS;
-    values_out += values_out_offset * WORDS;
-    for (uint i = id; i < here; i += GROUP) {
-        const ulong to = bases[digit_of(keys[i], d)] + i;
-        out[to] = keys[i];
-        move_value(values_out, to, values_in, places[i], words);
-    }
+    store_tile(id, keys, places, bases, here, d, out + out_offset, values_out + values_out_offset * WORDS,
+               values_in + (values_in_offset + first) * WORDS, words);
 }

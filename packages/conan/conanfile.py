@@ -52,6 +52,7 @@ class LibndrConan(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["NDR_BUILD_TESTS"] = False
         toolchain.cache_variables["NDR_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["NDR_BUILD_MPI"] = False
         toolchain.cache_variables["NDR_BUILD_TOOLS"] = bool(self.options.tools)
         toolchain.generate()
 

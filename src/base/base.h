@@ -118,6 +118,9 @@ const char *ndr_op_name(ndr_op op);
 /* Whether it is F16 or BF16, which are stored, but computed with as float. */
 bool ndr_dtype_is_narrow(ndr_dtype dtype);
 
+/* The build options of kernels/elements.clh for elements of a type: "-DT=float", "-DT=float -DNARROW=1". */
+const char *ndr_dtype_options(ndr_dtype dtype);
+
 /* ---- sizes ---- */
 
 #define NDR_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])

@@ -54,6 +54,25 @@ const char *ndr_op_name(ndr_op op)
 
 bool ndr_dtype_is_narrow(ndr_dtype dtype) { return dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16; }
 
+const char *ndr_dtype_options(ndr_dtype dtype)
+{
+    static const char *const options[] = {
+        [NDR_DTYPE_I8] = "-DT=char",
+        [NDR_DTYPE_U8] = "-DT=uchar",
+        [NDR_DTYPE_I16] = "-DT=short",
+        [NDR_DTYPE_U16] = "-DT=ushort",
+        [NDR_DTYPE_I32] = "-DT=int",
+        [NDR_DTYPE_U32] = "-DT=uint",
+        [NDR_DTYPE_I64] = "-DT=long",
+        [NDR_DTYPE_U64] = "-DT=ulong",
+        [NDR_DTYPE_F32] = "-DT=float",
+        [NDR_DTYPE_F64] = "-DT=double",
+        [NDR_DTYPE_F16] = "-DT=float -DNARROW=1",
+        [NDR_DTYPE_BF16] = "-DT=float -DNARROW=2",
+    };
+    return options[dtype];
+}
+
 /* ---- floats of 16 bits ---- */
 
 static uint32_t bits_of(float value)

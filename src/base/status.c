@@ -68,6 +68,11 @@ const char *ndr_status_name(ndr_status status)
     return "unknown ndr_status";
 }
 
+ndr_status ndr_error_set(ndr_status status, const char *sentence)
+{
+    return ndr_fail(status, "%s", sentence ? sentence : "");
+}
+
 const char *ndr_version(void) { return NDR_VERSION_STRING; }
 
 const char *ndr_last_error(void) { return last.longer ? last.longer : last.chars; }

@@ -88,8 +88,9 @@ ndr_status ndr_buffer_check_unmapped(const char *call, const ndr_buffer *buffer,
 /* Refuse a copy between bytes of one memory that overlap. */
 ndr_status ndr_buffer_check_apart(const char *call, ndr_bytes from, ndr_bytes to);
 
-/* The pieces of a transfer between contexts have at most that many bytes. Tests lower it. */
-extern size_t ndr_max_piece_bytes;
+/* A transfer between contexts of at most so many bytes is a read and a write; the pieces of others have at most that many
+ * bytes. Tests lower both. */
+extern size_t ndr_max_small_bytes, ndr_max_piece_bytes;
 
 /* A fill that ends behind so many patterns, counted from the start of the buffer, goes another way. Tests lower it. */
 extern size_t ndr_max_fill_patterns;

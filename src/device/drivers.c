@@ -107,9 +107,9 @@ int ndr_drivers_check_folder(ndr_text *folder, const char **variable)
                                               { "HOME", "/.cache" } };
     size_t i = 0;
     while (i < NDR_COUNT_OF(folders) && !is_set(folders[i][0])) ++i;
-    if (i == NDR_COUNT_OF(folders)) return 0;
-    *variable = folders[i][0];
-    ndr_text_add(folder, "%s%s", ndr_environment(folders[i][0]), folders[i][1]);
+    *variable = i < NDR_COUNT_OF(folders) ? folders[i][0] : "HOME";
+    if (i < NDR_COUNT_OF(folders)) ndr_text_add(folder, "%s%s", ndr_environment(folders[i][0]), folders[i][1]);
+    else ndr_text_add(folder, "/tmp/pocl/kcache"); /* PoCL's without any of them, whoever has made it first */
     return folder->failed ? 0 : ndr_folder_check_write(folder->chars);
 }
 
@@ -120,9 +120,9 @@ static void add_folder_if_unwritable(ndr_text *causes)
     const char *variable;
     if (ndr_drivers_check_folder(&folder, &variable))
         ndr_text_add(causes,
-                     "this user cannot write to \"%s\" (from %s), and drivers such as PoCL have no device without a "
+                     "this user cannot write to \"%s\" (%s%s%s), and drivers such as PoCL have no device without a "
                      "folder for their files: set POCL_CACHE_DIR or HOME to one that this user can write to; or ",
-                     folder.chars, variable);
+                     folder.chars, is_set(variable) ? "from " : "", variable, is_set(variable) ? "" : " is not set");
     ndr_text_free(&folder);
 }
 

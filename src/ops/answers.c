@@ -185,6 +185,8 @@ static ndr_status ask_select(ndr_trial *t, size_t i)
 
 static const size_t sorted_sizes[] = { 1, 255, 4097, 16385, 70001 };
 
+static const size_t segment_lengths[] = { 7, 300, 20011 };
+
 static uint32_t key_of(size_t i) { return mix(i) & 0xF00FF0F0; }
 
 static int compare(const void *a, const void *b)
@@ -193,11 +195,10 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static ndr_status ask_sort(ndr_trial *t, size_t i)
+/* Segments of `length` keys, or of all. */
+static ndr_status ask_sorted(ndr_trial *t, ndr_sort_desc desc, size_t length)
 {
     array keys, values, sorted_keys, sorted_values, pairs;
-    ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = sorted_sizes[i] };
-    EXPLAIN(t, ndr_sort_explain, desc);
     NDR_TRY(make(t, desc.count, 4, &keys));
     NDR_TRY(make(t, desc.count, 4, &values));
     NDR_TRY(make(t, desc.count, 8, &pairs));
@@ -207,7 +208,8 @@ static ndr_status ask_sort(ndr_trial *t, size_t i)
         words_of(&values)[j] = (uint32_t)j;
         all[j] = (uint64_t)key_of(j) << 32 | j;
     }
-    qsort(all, desc.count, sizeof *all, compare);
+    for (size_t j = 0; j < desc.count; j += length)
+        qsort(all + j, ndr_min_size(length, desc.count - j), sizeof *all, compare);
     NDR_TRY(upload(t, &keys));
     NDR_TRY(upload(t, &values));
     NDR_TRY(make_output(t, desc.count, 4, &sorted_keys));
@@ -221,9 +223,71 @@ static ndr_status ask_sort(ndr_trial *t, size_t i)
     desc.sorted_keys = span_of(&sorted_keys);
     desc.sorted_values = span_of(&sorted_values);
     NDR_TRY(ndr_sort(t->queue, &desc, NULL));
-    NDR_TRY(check(t, &sorted_keys, "the sorted keys of u32"));
+    NDR_TRY(check(t, &sorted_keys, desc.length ? "the sorted segments of u32" : "the sorted keys of u32"));
     return check(t, &sorted_values, "the values of sorted keys");
 }
+
+static ndr_status ask_sort(ndr_trial *t, size_t i)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = sorted_sizes[i] };
+    EXPLAIN(t, ndr_sort_explain, desc);
+    return ask_sorted(t, desc, desc.count);
+}
+
+/* Segments of equal length, long and short. */
+static ndr_status ask_sort_segments(ndr_trial *t, size_t i)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .count = 70001, .length = segment_lengths[i] };
+    EXPLAIN(t, ndr_sort_explain, desc);
+    return ask_sorted(t, desc, desc.length);
+}
+
+/* ---- top k: the largest keys of a row, and where each was ---- */
+
+static const struct {
+    size_t length, k;
+} searches[] = { { 1, 1 }, { 255, 20 }, { 1024, 1000 }, { 70001, 10 }, { 70001, 300 }, { 20011, 9000 } };
+
+/* Of one of two operations: which of them takes a request depends on the device. */
+static ndr_status explain_top_k(ndr_trial *t, const ndr_top_k_desc *desc, bool selects)
+{
+    static const char selecting[] = "select_";
+    NDR_TRY(ndr_top_k_explain(t->queue->context, desc, sizeof t->taken, t->taken, NULL));
+    if ((strncmp(t->taken, selecting, strlen(selecting)) == 0) != selects) *t->taken = '\0';
+    return NDR_OK;
+}
+
+static ndr_status ask_top(ndr_trial *t, size_t i, bool selects)
+{
+    array keys, top_keys, top_indexes, pairs;
+    ndr_top_k_desc desc = { .dtype = NDR_DTYPE_U32, .is_largest = true, .count = searches[i].length, .k = searches[i].k };
+    if (t->explains) return explain_top_k(t, &desc, selects);
+    NDR_TRY(make(t, desc.count, 4, &keys));
+    NDR_TRY(make(t, desc.count, 8, &pairs));
+    uint64_t *const all = (uint64_t *)(void *)pairs.all;
+    for (size_t j = 0; j < desc.count; ++j) {
+        words_of(&keys)[j] = key_of(j);
+        all[j] = (uint64_t)~key_of(j) << 32 | j;
+    }
+    qsort(all, desc.count, sizeof *all, compare);
+    NDR_TRY(upload(t, &keys));
+    NDR_TRY(make_output(t, desc.k, 4, &top_keys));
+    NDR_TRY(make_output(t, desc.k, 8, &top_indexes));
+    for (size_t j = 0; j < desc.k; ++j) {
+        const uint64_t index = (uint32_t)all[j];
+        words_of(&top_keys)[j] = ~(uint32_t)(all[j] >> 32);
+        memcpy(top_indexes.all + (BEFORE + j) * sizeof index, &index, sizeof index);
+    }
+    desc.keys = span_of(&keys);
+    desc.top_keys = span_of(&top_keys);
+    desc.top_indexes = span_of(&top_indexes);
+    NDR_TRY(ndr_top_k(t->queue, &desc, NULL));
+    NDR_TRY(check(t, &top_keys, "the largest keys of u32"));
+    return check(t, &top_indexes, "the indexes of the largest keys");
+}
+
+static ndr_status ask_top_k(ndr_trial *t, size_t i) { return ask_top(t, i, false); }
+static ndr_status ask_top_k_select(ndr_trial *t, size_t i) { return ask_top(t, i, true); }
 
 /* ---- histogram: few bins, and more than local memory holds ---- */
 
@@ -415,7 +479,7 @@ static ndr_status ask_scatter(ndr_trial *t, size_t i)
 
 #define OPERATIONS(V)                                                                        \
     V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(select) V(sort) \
-        V(histogram) V(random)
+        V(sort_segments) V(top_k) V(top_k_select) V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
 
@@ -429,6 +493,9 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_scan_operation, SIZES, ask_scan },
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
+    { &ndr_sort_segments_operation, NDR_COUNT_OF(segment_lengths), ask_sort_segments },
+    { &ndr_top_k_operation, NDR_COUNT_OF(searches), ask_top_k },
+    { &ndr_top_k_select_operation, NDR_COUNT_OF(searches), ask_top_k_select },
     { &ndr_histogram_operation, SIZES + 1, ask_histogram },
     { &ndr_random_operation, SIZES, ask_random },
 };

@@ -245,12 +245,12 @@ static void add_place(const ndr_names *n, size_t index, ndr_text *out)
     }
 }
 
-/* vload_half(PLACE, ndr_in_x), ndr_load_bf16(PLACE, ndr_in_x) or ndr_in_x[PLACE] */
+/* ndr_load_f16(PLACE, ndr_in_x), ndr_load_bf16(PLACE, ndr_in_x) or ndr_in_x[PLACE] */
 void ndr_names_add_load(const ndr_names *n, size_t index, ndr_text *out)
 {
     const ndr_dtype dtype = array_at(n, index)->array.dtype;
     if (ndr_dtype_is_narrow(dtype)) {
-        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vload_half(" : "ndr_load_bf16(");
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "ndr_load_f16(" : "ndr_load_bf16(");
         add_place(n, index, out);
         ndr_text_add_all(out, ", ");
         add_pointer(n, index, out);
@@ -267,7 +267,7 @@ void ndr_names_add_store(const ndr_names *n, size_t index, const char *value, nd
 {
     const ndr_dtype dtype = array_at(n, index)->array.dtype;
     if (ndr_dtype_is_narrow(dtype)) {
-        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "vstore_half_rte(" : "ndr_store_bf16(", value, ", ");
+        ndr_text_add_all(out, dtype == NDR_DTYPE_F16 ? "ndr_store_f16(" : "ndr_store_bf16(", value, ", ");
         add_place(n, index, out);
         ndr_text_add_all(out, ", ");
         add_pointer(n, index, out);
@@ -287,11 +287,11 @@ void ndr_names_add_own(const char *text, const char *title, ndr_text *out)
     ndr_text_add_all(out, "\n#line 1 \"ndr_map\"\n");
 }
 
-void ndr_names_add_declarations(const ndr_names *n, ndr_text *out)
+void ndr_names_add_declarations(const ndr_names *n, bool on_cpu, ndr_text *out)
 {
-    bool has_bfloats = false;
-    for (size_t i = 0; i < count_arrays(n); ++i) has_bfloats |= array_at(n, i)->array.dtype == NDR_DTYPE_BF16;
-    if (has_bfloats) ndr_text_add_all(out, "#include \"bfloat.clh\"\n");
+    bool has_narrow = false;
+    for (size_t i = 0; i < count_arrays(n); ++i) has_narrow |= ndr_dtype_is_narrow(array_at(n, i)->array.dtype);
+    if (has_narrow) ndr_text_add_all(out, on_cpu ? "#define BITWISE 1\n" : "", "#include \"narrow.clh\"\n");
     if (n->declarations) ndr_names_add_own(n->declarations, "declarations", out);
 }
 

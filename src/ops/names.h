@@ -54,7 +54,7 @@ const char *ndr_names_value_type(ndr_dtype dtype);
  * - the definition of each name, as a variable, and at the end what stores the outputs;
  * - the definitions of scalars alone; the element of an array, and the statement that stores a value there;
  * - a text of the caller, between marks that make errors point into it as `title`. */
-void ndr_names_add_declarations(const ndr_names *names, ndr_text *out);
+void ndr_names_add_declarations(const ndr_names *names, bool on_cpu, ndr_text *out);
 void ndr_names_add_parameters(const ndr_names *names, bool with_types, ndr_text *out);
 void ndr_names_add_prefetches(const ndr_names *names, ndr_text *out);
 void ndr_names_add_dimensions(const ndr_names *names, ndr_text *out);

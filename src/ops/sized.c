@@ -46,6 +46,7 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_merge, ndr_queue, ndr_merge_desc, ndr_event) \
     ROW(ndr_merge_sort, ndr_queue, ndr_merge_sort_desc, ndr_event) \
     ROW(ndr_sort, ndr_queue, ndr_sort_desc, ndr_event) \
+    ROW(ndr_top_k, ndr_queue, ndr_top_k_desc, ndr_event) \
     ROW(ndr_map, ndr_queue, ndr_map_desc, ndr_event)                      \
     ROW(ndr_map_reduce, ndr_queue, ndr_map_reduce_desc, ndr_event)
 
@@ -147,6 +148,7 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     ROW(ndr_merge_explain, ndr_merge_desc) \
     ROW(ndr_merge_sort_explain, ndr_merge_sort_desc) \
     ROW(ndr_sort_explain, ndr_sort_desc) \
+    ROW(ndr_top_k_explain, ndr_top_k_desc) \
     ROW(ndr_map_explain, ndr_map_desc) \
     ROW(ndr_map_reduce_explain, ndr_map_reduce_desc)
 

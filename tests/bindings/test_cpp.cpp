@@ -597,6 +597,15 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     sort.sorted_keys.buffer = four.get();
     need(s.queue.sort(sort));
     assert_int_equal(need(s.queue.read(four))[3], 4);
+    ndr_top_k_desc largest{};
+    largest.dtype = NDR_DTYPE_I32;
+    largest.is_largest = true;
+    largest.keys.buffer = four.get();
+    largest.count = 4;
+    largest.k = 2;
+    largest.top_keys.buffer = out.get();
+    need(s.queue.top_k(largest));
+    assert_int_equal(need(s.queue.read(out))[1], 3);
     const ndr::buffer<uint8_t> flags = s.of(std::vector<uint8_t>{ 0, 1, 0, 1 });
     const ndr::buffer<uint64_t> number = s.of(std::vector<uint64_t>(1));
     ndr_select_desc select{};

@@ -20,6 +20,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
+#include "ops/sort/top_k.h"
 
 #include "ndr/ndr_cl.h"
 #include "program/explain.h"
@@ -715,7 +716,7 @@ MISTAKE(reduce_factors_of_max,
                                        .output = { x, 9 }, .factors = { x, 0 } },
                    NULL))
 MISTAKE(reduce_no_dtype, reduce_with(NDR_DTYPE_NONE, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
-MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_TREE, 0, x))
+MISTAKE(reduce_bad_dtype, reduce_with(NDR_DTYPE_F16, NDR_OP_SUM, NDR_REDUCE_RECURSIVE, 0, x))
 MISTAKE(reduce_no_op, reduce_with(NDR_DTYPE_F32, NDR_OP_NONE, NDR_REDUCE_TREE, 0, x))
 MISTAKE(reduce_bad_method, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_reduce_method)7, 0, x))
 MISTAKE(reduce_no_output, reduce_with(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_TREE, 0, NULL))
@@ -785,6 +786,37 @@ MISTAKE(sort_into_half, sort_with(NDR_DTYPE_F32, 0, 0, 50))
 MISTAKE(sort_no_dtype, sort_with(NDR_DTYPE_NONE, 0, 0, 100))
 MISTAKE(sort_bits_past_end, sort_with(NDR_DTYPE_U32, 0, 33, 100))
 MISTAKE(sort_no_bits, sort_with(NDR_DTYPE_U32, 8, 8, 100))
+
+static ndr_status sort_segments_with(size_t length, size_t segments, size_t sorted_offset)
+{
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_U32,
+                                 .keys = { x, 0 },
+                                 .count = 100,
+                                 .sorted_keys = { x, sorted_offset },
+                                 .length = length,
+                                 .offsets = { x, 0 },
+                                 .segments = segments };
+    return ndr_sort(queue, &desc, NULL);
+}
+
+MISTAKE(sort_two_segmentations, sort_segments_with(5, 4, 100))
+MISTAKE(sort_over_offsets, sort_segments_with(0, 60, 100))
+
+static ndr_status top_k_with(size_t length, size_t k, size_t top_offset)
+{
+    const ndr_top_k_desc desc = { .dtype = NDR_DTYPE_U32,
+                                  .keys = { x, 0 },
+                                  .length = length,
+                                  .count = 100,
+                                  .k = k,
+                                  .top_keys = { top_offset ? x : NULL, top_offset } };
+    return ndr_top_k(queue, &desc, NULL);
+}
+
+MISTAKE(top_k_too_many, top_k_with(20, 21, 100))
+MISTAKE(top_k_ragged, top_k_with(30, 5, 100))
+MISTAKE(top_k_no_output, top_k_with(0, 5, 0))
+MISTAKE(top_k_over_keys, top_k_with(0, 5, 99))
 
 /* Map 100 floats of x to y. */
 static ndr_status map_with(const char *statement, const char *input, size_t outputs)
@@ -1585,9 +1617,10 @@ static const row rows[] = {
           "struct point { float a; };\n" KERNEL("global float *x", "point p; p.a = 1; x[0] = p.a;")),
     BUILD("a bool as a parameter", "write int for the parameter", KERNEL("global float *x, bool a", "x[0] = a;")),
     BUILD("a name that is not declared", "declare it above that line", KERNEL("global float *x", "x[0] = b;")),
-    BUILD("a function that is not declared", "declare it above that line",
+    BUILD("a function that is not declared", "it above that line",
           KERNEL("global float *x", "x[0] = weight_of(x[1]);")),
-    BUILD("a variable called like a type", "another name", KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
+    BUILD("a variable called like a type", "another name",
+          KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
     BUILD("a parameter called like a word", "another name", KERNEL("global float *kernel", "kernel[0] = 1;")),
     BUILD("a kernel called main", "choose another name", "kernel void main(global float *x) { x[0] = 1; }\n"),
     BUILD("a constant that the device computes", "compute what depends on the item or the device in the kernel",
@@ -1617,7 +1650,7 @@ static const row rows[] = {
     CALL("exact product", "use NDR_NUMERICS_REPRODUCIBLE", reduce_exact_product),
     CALL("factors of a maximum", "ndr_map_reduce()", reduce_factors_of_max),
     CALL("no element type", "use i8, u8", reduce_no_dtype),
-    CALL("a type it does not take", "use i8, u8", reduce_bad_dtype),
+    CALL("a type that the method does not take", "use NDR_REDUCE_TREE", reduce_bad_dtype),
     CALL("no operator", "use NDR_OP_SUM", reduce_no_op),
     CALL("no such method", "use NDR_REDUCE_TREE", reduce_bad_method),
     CALL("no output", "set output.buffer", reduce_no_output),
@@ -1632,6 +1665,12 @@ static const row rows[] = {
     CALL("no type of the keys", "NDR_DTYPE_I8 to", sort_no_dtype),
     CALL("bits that the keys do not have", "use at most 32", sort_bits_past_end),
     CALL("no bits to sort by", "must be lower", sort_no_bits),
+    CALL("segments by offsets and by their length", "leave out the other", sort_two_segmentations),
+    CALL("keys sorted over the offsets of their segments", "move one of them", sort_over_offsets),
+    CALL("more of the smallest keys than there are", "use 1 to 20", top_k_too_many),
+    CALL("the smallest keys of segments of which one has fewer", "use a multiple of the length", top_k_ragged),
+    CALL("the smallest keys, and nowhere to store them", "set top_keys.buffer", top_k_no_output),
+    CALL("the smallest keys stored over the keys", "move one of them", top_k_over_keys),
     CALL("inner sizes disagree", "a needs as many columns as b has rows", inner_sizes),
     CALL("outer sizes disagree", "make c that size", outer_sizes),
     CALL("c overlaps a", "move one of them", c_overlaps_a),
@@ -2228,8 +2267,18 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
         build_rows_strictly(&ndr_scan_operation, &scan);
     }
     const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
+    ndr_sort_request segments = sort;
     build_rows_strictly(&ndr_matmul_operation, &product);
     build_rows_strictly(&ndr_sort_operation, &sort);
+    build_rows_strictly(&ndr_sort_segments_operation, &segments);
+    segments.length = 10;
+    build_rows_strictly(&ndr_sort_segments_operation, &segments);
+    const ndr_top_k_request top = {
+        .order = { .dtype = NDR_DTYPE_F32, .bits = 32, .value_bytes = 8 }, .rows = 3, .length = 1000, .k = 10, .value_bytes = 12
+    };
+    build_rows_strictly(&ndr_top_k_operation, &top);
+    build_rows_strictly(&ndr_top_k_select_operation, &top);
+    build_rows_strictly(&ndr_top_k_values_operation, &top);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

@@ -29,6 +29,7 @@
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
+#include "ops/sort/top_k.h"
 #include "ops/matmul/matmul.h"
 #include "ops/merge/merge.h"
 #include "ops/reduce/reduce.h"
@@ -170,14 +171,22 @@ static ndr_status pass_x(ndr_event **event)
 {
     return ndr_buffer_transfer(w.line, w.x, 0, w.wrapped_line, w.wrapped_x, 0, sizeof host, event);
 }
-static ndr_status pass_x_mapped(void) { return pass_x(NULL); }
+static ndr_status pass_x_small(void) { return pass_x(NULL); }
+static ndr_status pass_x_mapped(void)
+{
+    const size_t small_bytes = ndr_max_small_bytes;
+    ndr_max_small_bytes = 0;
+    const ndr_status status = pass_x(NULL);
+    ndr_max_small_bytes = small_bytes;
+    return status;
+}
 static ndr_status pass_x_later(void) { return pass_x(&w.event); }
 static ndr_status pass_x_in_pieces(void)
 {
     ndr_device_info *const infos[] = { &here()->caps.info, &w.wrapped->caps.info };
     const bool shares[] = { infos[0]->shares_host_memory, infos[1]->shares_host_memory };
     infos[0]->shares_host_memory = infos[1]->shares_host_memory = false;
-    const ndr_status status = pass_x(NULL);
+    const ndr_status status = pass_x_mapped();
     infos[0]->shares_host_memory = shares[0], infos[1]->shares_host_memory = shares[1];
     return status;
 }
@@ -1060,10 +1069,63 @@ static ndr_status sort_ints(void)
         &w.event);
 }
 
+/* Each half by itself. */
+static ndr_status sort_halves(void)
+{
+    return ndr_sort(w.line,
+                    &(ndr_sort_desc){ .dtype = NDR_DTYPE_I32,
+                                      .keys = { w.x, 0 },
+                                      .count = INTS,
+                                      .sorted_keys = { w.x, 0 },
+                                      .length = INTS / 2 },
+                    &w.event);
+}
+
 static ndr_status expect_sorted(void)
 {
     for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < INTS / 2 ? 3 : 6);
     return NDR_OK;
+}
+
+static ndr_status expect_sorted_halves(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i % (INTS / 2) < INTS / 4 ? 3 : 6);
+    return NDR_OK;
+}
+
+/* The largest of what scan_threes() gives, and which they are. */
+static ndr_status find_largest(void)
+{
+    return ndr_top_k(w.line,
+                     &(ndr_top_k_desc){ .dtype = NDR_DTYPE_I32,
+                                        .value_bytes = sizeof(int),
+                                        .is_largest = true,
+                                        .keys = { w.x, 0 },
+                                        .values = { w.x, 0 },
+                                        .count = INTS,
+                                        .k = INTS / 2,
+                                        .top_values = { w.y, 0 } },
+                     &w.event);
+}
+
+static ndr_status expect_largest(void)
+{
+    for (size_t i = 0; i < INTS / 2; ++i) assert_int_equal(got[i], 6);
+    return NDR_OK;
+}
+
+/* So many that they are selected, sorted and then give values. */
+static ndr_status find_first_threes(void)
+{
+    return ndr_top_k(w.line,
+                     &(ndr_top_k_desc){ .dtype = NDR_DTYPE_I32,
+                                        .value_bytes = sizeof(int),
+                                        .keys = { threes, 0 },
+                                        .values = { threes, 0 },
+                                        .count = COUNT,
+                                        .k = INTS,
+                                        .top_values = { w.y, 0 } },
+                     &w.event);
 }
 
 static ndr_status explain_others(void)
@@ -1074,7 +1136,9 @@ static ndr_status explain_others(void)
     const ndr_sort_desc sort = { .dtype = NDR_DTYPE_I32, .count = COUNT };
     NDR_TRY(ndr_scan_explain(here(), &scan, sizeof text, text, NULL));
     NDR_TRY(ndr_select_explain(here(), &select, sizeof text, text, NULL));
-    return ndr_sort_explain(here(), &sort, sizeof text, text, NULL);
+    NDR_TRY(ndr_sort_explain(here(), &sort, sizeof text, text, NULL));
+    const ndr_top_k_desc top = { .dtype = NDR_DTYPE_I32, .count = COUNT, .k = 1 };
+    return ndr_top_k_explain(here(), &top, sizeof text, text, NULL);
 }
 
 /* Only the row that the list selects. The others make the same calls and take more time. */
@@ -1242,7 +1306,7 @@ static const scene transfers = { "transfers",
 
 static const scene between_contexts = { "between contexts",
                                { create_context, create_queue, create_x, write_x, create_other, create_other_queue, create_other_x,
-                                 pass_x_mapped, read_other_x, expect_3, pass_x_in_pieces, read_other_x, expect_3,
+                                 pass_x_small, read_other_x, expect_3, pass_x_mapped, read_other_x, expect_3, pass_x_in_pieces, read_other_x, expect_3,
                                  pass_x_later, wait, read_other_x, expect_3 } };
 static const scene mappings = { "mappings",
                                 { create_queue, create_pinned, write_x, map_x, unmap_x, create_over, map_over, unmap_over,
@@ -1338,6 +1402,16 @@ static const scene merge_sorting = {
 static const scene merging = { "merging", { create_queue, create_x, write_x, merge_ints, wait, read_x, expect_3 } };
 static const scene sorting = {
     "sorting", { create_queue, create_x, write_x, scan_threes, wait, sort_ints, wait, read_x, expect_sorted }
+};
+static const scene finding = {
+    "finding",
+    { create_queue, create_x, create_y, write_x, scan_threes, wait, find_largest, wait, read_y, expect_largest }
+};
+static const scene finding_many = { "finding_many",
+                                    { create_queue, create_y, find_first_threes, wait, read_y, expect_3 } };
+static const scene sorting_segments = {
+    "sorting_segments",
+    { create_queue, create_x, write_x, scan_threes, wait, sort_halves, wait, read_x, expect_sorted_halves }
 };
 
 static const scene counting = { "counting",
@@ -1701,6 +1775,9 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_scan_operation, &scanning);
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);
+    try_variants(&ndr_sort_segments_operation, &sorting_segments);
+    try_variants(&ndr_top_k_operation, &finding);
+    try_variants(&ndr_top_k_select_operation, &finding_many);
     try_variants(&ndr_merge_operation, &merging);
     try_variants(&ndr_merge_sort_operation, &merge_sorting);
     try_scene(&tuning);

@@ -154,6 +154,57 @@ static void test_map__converts_bfloats(void **state)
     ndr_buffer_destroy(from), ndr_buffer_destroy(to), ndr_buffer_destroy(floats);
 }
 
+static bool has_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+
+/* As the host converts them: every number of 16 bits to a float, and the floats at and next to the middles between two. */
+static void check_narrow(ndr_dtype dtype, size_t step)
+{
+    enum { ALL = 1 << 16, NEXT = 3 };
+    static uint16_t bits[ALL], stored[NEXT * ALL], wanted[NEXT * ALL];
+    static uint32_t floats[ALL], loaded[ALL], middles[NEXT * ALL];
+    size_t count = 0;
+    for (size_t i = 0; i < ALL; i += step) bits[count++] = (uint16_t)i;
+    assert_ok(ndr_widen_floats(dtype, count, bits, (float *)floats));
+    for (size_t i = 0; i < count; ++i) {
+        const uint16_t around[] = { (uint16_t)(bits[i] - 1), bits[i], (uint16_t)(bits[i] + 1) };
+        float x[3];
+        assert_ok(ndr_widen_floats(dtype, 3, around, x));
+        const float middle = x[1] + (isinf(x[2]) ? x[1] - x[0] : x[2] - x[1]) / 2; /* also before infinity */
+        uint32_t at;
+        memcpy(&at, &middle, sizeof at);
+        for (uint32_t j = 0; j < NEXT; ++j) middles[NEXT * i + j] = at == 0 ? j : at - 1 + j;
+    }
+    assert_ok(ndr_narrow_floats(dtype, NEXT * count, (const float *)middles, wanted));
+    ndr_buffer *narrow = buffer_of(sizeof stored, bits), *wide = buffer_of(sizeof middles, middles);
+    assert_ok(ndr_map(queue,
+                      MAP("y = x", INPUTS(span("x", wide, NDR_DTYPE_F32, 0, NEXT * count)),
+                          OUTPUTS(span("y", narrow, dtype, 0, NEXT * count))),
+                      NULL));
+    read_buffer(narrow, stored, NEXT * count * sizeof *stored);
+    assert_ok(ndr_buffer_write(queue, narrow, 0, count * sizeof *bits, bits, NULL));
+    assert_ok(ndr_map(
+        queue,
+        MAP("y = x", INPUTS(span("x", narrow, dtype, 0, count)), OUTPUTS(span("y", wide, NDR_DTYPE_F32, 0, count))),
+        NULL));
+    read_buffer(wide, loaded, count * sizeof *loaded);
+    const uint16_t infinity = dtype == NDR_DTYPE_F16 ? 0x7c00 : 0x7f80;
+    for (size_t i = 0; i < count; ++i)
+        if (loaded[i] != floats[i] && !(has_nan(loaded[i]) && has_nan(floats[i])))
+            fail_msg("%s 0x%04x is loaded as 0x%08x, not 0x%08x", ndr_dtype_name(dtype), bits[i], loaded[i], floats[i]);
+    for (size_t i = 0; i < NEXT * count; ++i)
+        if (stored[i] != wanted[i] && !(has_nan(middles[i]) && (stored[i] & 0x7fff) > infinity))
+            fail_msg("0x%08x is stored as %s 0x%04x, not 0x%04x", middles[i], ndr_dtype_name(dtype), stored[i],
+                     wanted[i]);
+    ndr_buffer_destroy(narrow), ndr_buffer_destroy(wide);
+}
+
+static void test_map__converts_every_number_of_16_bits_as_the_host(void **state)
+{
+    (void)state;
+    check_narrow(NDR_DTYPE_F16, quick() ? 251 : 1);
+    check_narrow(NDR_DTYPE_BF16, quick() ? 251 : 1);
+}
+
 /* What is not assigned is 0; return stores nothing. */
 static void test_map__stores_zeros_by_default_and_nothing_after_return(void **state)
 {
@@ -518,6 +569,7 @@ static bool is_chosen(const ndr_op_variant *variant) { return is_variant(variant
         cmocka_unit_test(test_map__takes_declarations_structs_vectors_and_several_outputs), \
         cmocka_unit_test(test_map__converts_halves),                                        \
         cmocka_unit_test(test_map__converts_bfloats),                                       \
+        cmocka_unit_test(test_map__converts_every_number_of_16_bits_as_the_host),           \
         cmocka_unit_test(test_map__stores_zeros_by_default_and_nothing_after_return),       \
         cmocka_unit_test(test_map__copies_every_float),                                     \
         cmocka_unit_test(test_map__of_any_shape_and_strides_agrees_with_a_loop),            \

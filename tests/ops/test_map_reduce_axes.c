@@ -18,19 +18,10 @@ static uint64_t seed;
 
 /* ---- elements ---- */
 
-static const ndr_dtype types[] = { NDR_DTYPE_I32, NDR_DTYPE_F32, NDR_DTYPE_U8, NDR_DTYPE_I64, NDR_DTYPE_F16 };
+static const ndr_dtype types[] = { NDR_DTYPE_I32, NDR_DTYPE_F32, NDR_DTYPE_U8,
+                                   NDR_DTYPE_I64, NDR_DTYPE_F16, NDR_DTYPE_BF16 };
 
 static size_t pick(uint64_t *state, size_t below) { return (size_t)(random_bits(state) % below); }
-
-/* A half of a whole number below 2048 is its bits. */
-static uint16_t half_of(int64_t value)
-{
-    const uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
-    unsigned exponent = 0;
-    if (magnitude == 0) return 0;
-    while (magnitude >> (exponent + 1)) ++exponent;
-    return (uint16_t)((value < 0 ? 0x8000 : 0) | ((15 + exponent) << 10) | ((magnitude << 10 >> exponent) & 0x3ff));
-}
 
 static void put_at(ndr_dtype dtype, void *host, size_t i, int64_t value)
 {
@@ -38,7 +29,8 @@ static void put_at(ndr_dtype dtype, void *host, size_t i, int64_t value)
     case NDR_DTYPE_U8: ((uint8_t *)host)[i] = (uint8_t)value; break;
     case NDR_DTYPE_I32: ((int32_t *)host)[i] = (int32_t)value; break;
     case NDR_DTYPE_I64: ((int64_t *)host)[i] = value; break;
-    case NDR_DTYPE_F16: ((uint16_t *)host)[i] = half_of(value); break;
+    case NDR_DTYPE_F16: ((uint16_t *)host)[i] = ndr_f16_from_float((float)value); break;
+    case NDR_DTYPE_BF16: ((uint16_t *)host)[i] = ndr_bf16_from_float((float)value); break;
     default: ((float *)host)[i] = (float)value; break;
     }
 }
@@ -230,8 +222,11 @@ static void choose_types(reduction *r, uint64_t *state)
     static const ndr_op ops[] = { NDR_OP_SUM, NDR_OP_MIN, NDR_OP_MAX, NDR_OP_SUM, NDR_OP_ARG_MIN, NDR_OP_ARG_MAX };
     r->dtype = types[pick(state, COUNT_OF(types))];
     r->op = ops[pick(state, COUNT_OF(ops))];
-    r->sum_dtype = r->dtype == NDR_DTYPE_F16 ? NDR_DTYPE_F32 : r->dtype == NDR_DTYPE_U8 ? NDR_DTYPE_I32 : r->dtype;
-    r->output_dtype = ndr_op_is_arg(r->op) ? NDR_DTYPE_I64 : r->op == NDR_OP_SUM ? r->sum_dtype : r->dtype;
+    const bool is_narrow = ndr_dtype_is_narrow(r->dtype);
+    r->sum_dtype = is_narrow ? NDR_DTYPE_F32 : r->dtype == NDR_DTYPE_U8 ? NDR_DTYPE_I32 : r->dtype;
+    r->output_dtype = ndr_op_is_arg(r->op)                                   ? NDR_DTYPE_I64
+                      : r->op != NDR_OP_SUM || (is_narrow && pick(state, 2)) ? r->dtype /* sums are rounded */
+                                                                             : r->sum_dtype;
     r->is_combined = !ndr_op_is_arg(r->op) && pick(state, 3) == 0;
     r->is_packed = pick(state, 2);
 }

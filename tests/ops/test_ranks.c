@@ -304,6 +304,7 @@ static void test_reduce__reproduces_the_bits_of_one_device(void **state)
     const size_t tree = ndr_group_tree;
     ndr_group_tree = 4096;
     for (size_t i = 0; i < 4; ++i) {
+        if (ops[i] == NDR_OP_PRODUCT && context->caps.flushes_f32) continue; /* it has none */
         check_reproducible(ops[i], 4096 * 3);
         check_reproducible(ops[i], 4096 * 5 + 1);
         check_reproducible(ops[i], 4096 + roll(most(600000)));

@@ -560,6 +560,114 @@ static void test_reduce__multiplies_floats_and_asks_whether_they_are_zero(void *
     check_float_operator(NDR_OP_LOGICAL_OR, host, COUNT, 1);
 }
 
+/* ---- elements of 16 bits, which are combined as floats ---- */
+
+static uint16_t reduce_narrow(ndr_dtype dtype, ndr_op op, const uint16_t *host, size_t offset, size_t count)
+{
+    uint16_t got[3] = { 0xa5a5, 0xa5a5, 0xa5a5 };
+    ndr_buffer *input = buffer_of((offset + count) * sizeof *host + 2, host), *output = buffer_of(sizeof got, got);
+    const ndr_reduce_desc desc = {
+        .dtype = dtype, .op = op, .input = { input, offset }, .count = count, .output = { output, 1 }
+    };
+    assert_ok(ndr_reduce(queue, &desc, NULL));
+    read_buffer(output, got, sizeof got);
+    assert_true(got[0] == 0xa5a5 && got[2] == 0xa5a5);
+    ndr_buffer_destroy(input), ndr_buffer_destroy(output);
+    return got[1];
+}
+
+static float narrow_value(ndr_dtype dtype, uint16_t bits)
+{
+    float value;
+    assert_ok(ndr_widen_floats(dtype, 1, &bits, &value));
+    return value;
+}
+
+static float rounded(ndr_dtype dtype, float value)
+{
+    uint16_t bits;
+    assert_ok(ndr_narrow_floats(dtype, 1, &value, &bits));
+    return narrow_value(dtype, bits);
+}
+
+/* What is stored of a float within the bound of a sum. */
+static void check_narrow_sum(ndr_dtype dtype, const uint16_t *host, const float *floats, size_t offset, size_t count)
+{
+    const float got = narrow_value(dtype, reduce_narrow(dtype, NDR_OP_SUM, host, offset, count));
+    double exact = 0, size = 0;
+    for (size_t i = 0; i < count; ++i) exact += (double)floats[offset + i], size += fabs((double)floats[offset + i]);
+    const double bound = size * 0x1p-23 * (2 + log2((double)count + 1));
+    const float low = rounded(dtype, (float)(exact - bound)), high = rounded(dtype, (float)(exact + bound));
+    if (!(got >= low && got <= high))
+        fail_msg("the sum of %zu %s from element %zu is %g, not %g to %g", count, ndr_dtype_name(dtype), offset,
+                 (double)got, (double)low, (double)high);
+}
+
+/* Bits of any number, with few NaN. */
+static void check_narrow_extremes(ndr_dtype dtype, const uint16_t *host, const float *floats, size_t offset,
+                                  size_t count)
+{
+    for (ndr_op op = NDR_OP_MIN; op <= NDR_OP_MAX; ++op) {
+        const number got = { .f32 = narrow_value(dtype, reduce_narrow(dtype, op, host, offset, count)) };
+        const number wanted = reference_reduce(NDR_DTYPE_F32, op, floats + offset, count);
+        if (!number_equal(NDR_DTYPE_F32, got, wanted))
+            fail_msg("the %s of %zu %s from element %zu is %s, not %s", op_names[op], count, ndr_dtype_name(dtype),
+                     offset, number_text(NDR_DTYPE_F32, got), number_text(NDR_DTYPE_F32, wanted));
+    }
+}
+
+static void test_reduce__of_any_count_agrees_with_a_loop_for_elements_of_16_bits(void **state)
+{
+    (void)state;
+    const size_t *list = quick() ? quick_counts : counts;
+    const size_t length = quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts), most = list[length - 1] + 4;
+    if (forced_variant && !is_for(forced_variant, NDR_REDUCE_TREE)) return;
+    uint16_t *host = malloc(most * sizeof *host + 2);
+    float *floats = malloc(most * sizeof *floats);
+    for (ndr_dtype dtype = NDR_DTYPE_F16; dtype <= NDR_DTYPE_BF16; ++dtype) {
+        uint64_t seed = 9;
+        for (size_t i = 0; i < most; ++i) floats[i] = random_number(NDR_DTYPE_F32, &seed).f32;
+        assert_ok(ndr_narrow_floats(dtype, most, floats, host));
+        assert_ok(ndr_widen_floats(dtype, most, host, floats));
+        for (size_t i = 0; i < length; ++i) check_narrow_sum(dtype, host, floats, i % 4, list[i]);
+        for (size_t i = 0; i < most; ++i) host[i] = (uint16_t)random_bits(&seed);
+        assert_ok(ndr_widen_floats(dtype, most, host, floats));
+        for (size_t i = 0; i < length; ++i) check_narrow_extremes(dtype, host, floats, i % 4, list[i]);
+        for (size_t i = 0; i < most; ++i) host[i] |= 0x7fff; /* NaN */
+        assert_ok(ndr_widen_floats(dtype, most, host, floats));
+        check_narrow_extremes(dtype, host, floats, 1, list[length - 1]);
+    }
+    free(host), free(floats);
+}
+
+/* Sums that lie in the middle of two numbers, and what is combined beyond the range of f16. */
+static void test_reduce__rounds_elements_of_16_bits_once_and_to_even(void **state)
+{
+    (void)state;
+    static const struct {
+        ndr_dtype dtype;
+        ndr_op op;
+        uint16_t host[4], wanted;
+    } rows[] = {
+        { NDR_DTYPE_BF16, NDR_OP_SUM, { 0x3f80, 0x3b80, 0, 0 }, 0x3f80 },           /* 1 + 2^-8 */
+        { NDR_DTYPE_BF16, NDR_OP_SUM, { 0x3f81, 0x3b80, 0, 0 }, 0x3f82 },           /* 1 + 2^-7 + 2^-8 */
+        { NDR_DTYPE_BF16, NDR_OP_SUM, { 0x3f80, 0x3b00, 0x3b00, 0x3780 }, 0x3f81 }, /* 1 + 2^-9 + 2^-9 + 2^-16 */
+        { NDR_DTYPE_F16, NDR_OP_SUM, { 0x3c00, 0x1000, 0, 0 }, 0x3c00 },            /* 1 + 2^-11 */
+        { NDR_DTYPE_F16, NDR_OP_SUM, { 0x3c01, 0x1000, 0, 0 }, 0x3c02 },
+        { NDR_DTYPE_F16, NDR_OP_SUM, { 0x7bff, 0x7bff, 0xfbff, 0xfbfe }, 0x5000 },     /* 32 */
+        { NDR_DTYPE_F16, NDR_OP_SUM, { 0x7bff, 0x4c00, 0, 0 }, 0x7c00 },               /* 65504 + 16 */
+        { NDR_DTYPE_F16, NDR_OP_PRODUCT, { 0x7800, 0x7800, 0x0400, 0x0400 }, 0x4400 }, /* 2^15 2^15 2^-14 2^-14 */
+        { NDR_DTYPE_BF16, NDR_OP_LOGICAL_AND, { 0x8000, 0x3f80, 0x3f80, 0x3f80 }, 0 },
+        { NDR_DTYPE_BF16, NDR_OP_LOGICAL_OR, { 0x8000, 0, 0x7fff, 0 }, 0x3f80 },
+        { NDR_DTYPE_F16, NDR_OP_LOGICAL_AND, { 0x7fff, 1, 0x8001, 0xfc00 }, 0x3c00 },
+    };
+    if (forced_variant && !is_for(forced_variant, NDR_REDUCE_TREE)) return;
+    for (size_t i = 0; i < COUNT_OF(rows); ++i)
+        assert_int_equal(reduce_narrow(rows[i].dtype, rows[i].op, rows[i].host, 0, 4), rows[i].wanted);
+    assert_int_equal(reduce_narrow(NDR_DTYPE_F16, NDR_OP_MIN, rows[0].host, 0, 0), 0x7c00);
+    assert_int_equal(reduce_narrow(NDR_DTYPE_BF16, NDR_OP_PRODUCT, rows[0].host, 0, 0), 0x3f80);
+}
+
 /* ---- the same bits ---- */
 
 static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
@@ -757,7 +865,8 @@ static const refusal_suite refusals = {
     .desc_count = 3,
     .dtype = offsetof(ndr_reduce_desc, dtype),
     .first_dtype = NDR_DTYPE_I8,
-    .dtypes = "i32, u32, i64, u64, f32 or f64",
+    .more_dtypes = 1u << NDR_DTYPE_F16 | 1u << NDR_DTYPE_BF16,
+    .dtypes = "i32, u32, i64, u64, f32, f64, f16 or bf16",
     .operands = { { .name = "input",
                     .buffer = offsetof(ndr_reduce_desc, input.buffer),
                     .offset = offsetof(ndr_reduce_desc, input.offset),
@@ -803,6 +912,29 @@ static void test_reduce__refuses_other_operators_and_small_integers_by_the_atomi
     desc.op = NDR_OP_SUM;
     desc.dtype = NDR_DTYPE_U8;
     assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "atomic method", "NDR_OP_SUM of u8");
+    close_bench(&b);
+}
+
+static void test_reduce__refuses_elements_of_16_bits_by_other_methods_and_numerics(void **state)
+{
+    (void)state;
+    bench b = bench_of();
+    ndr_reduce_desc desc = b.desc;
+    desc.dtype = NDR_DTYPE_F16;
+    desc.method = NDR_REDUCE_ATOMIC;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_OP_SUM of f16; use NDR_REDUCE_TREE");
+    desc.method = NDR_REDUCE_RECURSIVE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "does not take f16; use NDR_REDUCE_TREE");
+    desc.method = NDR_REDUCE_TREE;
+    desc.dtype = NDR_DTYPE_BF16;
+    desc.numerics = NDR_NUMERICS_REPRODUCIBLE;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_NUMERICS_REPRODUCIBLE", "dtype is bf16");
+    desc.numerics = NDR_NUMERICS_FAST;
+    desc.factors = desc.input;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "NDR_OP_SUM of bf16", "ndr_map_reduce()");
+    desc.factors = (ndr_span){ NULL, 0 };
+    desc.op = NDR_OP_BIT_OR;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_reduce(queue, &desc, NULL), "for integers", "bf16");
     close_bench(&b);
 }
 
@@ -950,6 +1082,8 @@ static bool is_chosen(const ndr_op_variant *variant)
     cmocka_unit_test(test_reduce__takes_the_two_zeros_for_equal), \
     cmocka_unit_test(test_reduce__has_every_operator_for_every_integer), \
     cmocka_unit_test(test_reduce__multiplies_floats_and_asks_whether_they_are_zero), \
+    cmocka_unit_test(test_reduce__of_any_count_agrees_with_a_loop_for_elements_of_16_bits), \
+    cmocka_unit_test(test_reduce__rounds_elements_of_16_bits_once_and_to_even), \
     cmocka_unit_test(test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset)
 
 int main(void)
@@ -966,6 +1100,7 @@ int main(void)
         REFUSALS(reduce, refusals),
         cmocka_unit_test(test_reduce__refuses_operators_and_methods_that_are_none),
         cmocka_unit_test(test_reduce__refuses_other_operators_and_small_integers_by_the_atomic_method),
+        cmocka_unit_test(test_reduce__refuses_elements_of_16_bits_by_other_methods_and_numerics),
         cmocka_unit_test(test_reduce__refuses_more_elements_than_there_are),
         cmocka_unit_test(test_reduce__counts_whole_elements_of_a_buffer),
         cmocka_unit_test(test_reduce__of_nothing_needs_a_place_for_its_answer),

@@ -2,10 +2,9 @@
  * refuses. */
 #include "support.h"
 
-#include <math.h>
-
 #include "forcing.h"
 #include "reference.h"
+#include "sorted.h"
 #include "device/context.h"
 #include "ndr/ndr_ops.h"
 #include "ops/sort/sort.h"
@@ -16,101 +15,14 @@ static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,   NDR_DTYPE_I16
                                     NDR_DTYPE_I32, NDR_DTYPE_U32,  NDR_DTYPE_I64, NDR_DTYPE_U64,
                                     NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
 
-/* ---- random numbers ---- */
-
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
 
-/* ---- the reference: a stable merge sort by comparison ---- */
-
-static int compare_numbers(double a, double b)
-{
-    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
-    return (a > b) - (a < b);
-}
-
-#define COMPARE_AS(type)                                  \
-    {                                                     \
-        type x, y;                                        \
-        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y); \
-        return (x > y) - (x < y);                         \
-    }
-
-static int compare_keys(ndr_dtype dtype, const void *a, const void *b)
-{
-    switch (dtype) {
-    case NDR_DTYPE_I8: COMPARE_AS(int8_t)
-    case NDR_DTYPE_U8: COMPARE_AS(uint8_t)
-    case NDR_DTYPE_I16: COMPARE_AS(int16_t)
-    case NDR_DTYPE_U16: COMPARE_AS(uint16_t)
-    case NDR_DTYPE_I32: COMPARE_AS(int32_t)
-    case NDR_DTYPE_U32: COMPARE_AS(uint32_t)
-    case NDR_DTYPE_I64: COMPARE_AS(int64_t)
-    case NDR_DTYPE_U64: COMPARE_AS(uint64_t)
-    case NDR_DTYPE_F16:
-    case NDR_DTYPE_BF16: {
-        float x, y;
-        assert_int_equal(ndr_widen_floats(dtype, 1, a, &x), NDR_OK);
-        assert_int_equal(ndr_widen_floats(dtype, 1, b, &y), NDR_OK);
-        return compare_numbers((double)x, (double)y);
-    }
-    case NDR_DTYPE_F32: {
-        float x, y;
-        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
-        return compare_numbers((double)x, (double)y);
-    }
-    default: {
-        double x, y;
-        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
-        return compare_numbers(x, y);
-    }
-    }
-}
-
-/* The bits of an integer key as the header counts them. */
-static uint64_t bits_of(ndr_dtype dtype, const void *key, unsigned begin, unsigned end)
-{
-    uint64_t bits = 0;
-    const unsigned width = 8 * (unsigned)ndr_dtype_size(dtype);
-    memcpy(&bits, key, width / 8);
-    const bool is_signed = dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_I32
-                           || dtype == NDR_DTYPE_I64;
-    if (is_signed) bits ^= (uint64_t)1 << (width - 1);
-    return bits >> begin & UINT64_MAX >> (64 - (end - begin));
-}
-
 typedef struct sorting {
-    ndr_dtype dtype;
+    key_order order;
     size_t value_bytes, count, offset; /* elements before the keys; of the values one more */
-    bool is_descending, keys_in_place, values_in_place;
-    unsigned begin_bit, end_bit;
+    bool keys_in_place, values_in_place;
 } sorting;
-
-static int compare(const sorting *s, const unsigned char *keys, size_t a, size_t b)
-{
-    const size_t size = ndr_dtype_size(s->dtype);
-    const void *x = keys + a * size, *y = keys + b * size;
-    int order = compare_keys(s->dtype, x, y);
-    if (s->end_bit) {
-        const uint64_t i = bits_of(s->dtype, x, s->begin_bit, s->end_bit);
-        const uint64_t j = bits_of(s->dtype, y, s->begin_bit, s->end_bit);
-        order = (i > j) - (i < j);
-    }
-    return s->is_descending ? -order : order;
-}
-
-/* order[0..count): the indices of the keys in their order. */
-static void sort_indices(const sorting *s, const unsigned char *keys, size_t *order, size_t *scratch, size_t count)
-{
-    if (count < 2) return;
-    const size_t half = count / 2;
-    sort_indices(s, keys, order, scratch, half);
-    sort_indices(s, keys, order + half, scratch, count - half);
-    memcpy(scratch, order, count * sizeof *order);
-    for (size_t i = 0, j = half, k = 0; k < count; ++k)
-        order[k] = j == count || (i < half && compare(s, keys, scratch[i], scratch[j]) <= 0) ? scratch[i++]
-                                                                                             : scratch[j++];
-}
 
 /* ---- one sort, with checks of everything around it ---- */
 
@@ -133,8 +45,8 @@ static const char *describe(const sorting *s)
 {
     static char text[200];
     snprintf(text, sizeof text, "%zu keys of %s from element %zu, bits %u to %u, %s%s, values of %zu bytes%s; "
-             "NDR_TEST_SEED=%llu", s->count, ndr_dtype_name(s->dtype), s->offset, s->begin_bit, s->end_bit,
-             s->is_descending ? "descending" : "ascending", s->keys_in_place ? ", in place" : "", s->value_bytes,
+             "NDR_TEST_SEED=%llu", s->count, ndr_dtype_name(s->order.dtype), s->offset, s->order.begin_bit, s->order.end_bit,
+             s->order.is_descending ? "descending" : "ascending", s->keys_in_place ? ", in place" : "", s->value_bytes,
              s->values_in_place ? ", in place" : "", (unsigned long long)seed);
     return text;
 }
@@ -161,7 +73,7 @@ static void check_elements(const sorting *s, ndr_buffer *buffer, const unsigned 
 /* Sort on the device, and compare. `order` is what the reference says. */
 static void check_order(const sorting *s, const unsigned char *keys, const size_t *order)
 {
-    const size_t size = ndr_dtype_size(s->dtype), values_offset = s->offset + 1;
+    const size_t size = ndr_dtype_size(s->order.dtype), values_offset = s->offset + 1;
     unsigned char *values = malloc(s->count * s->value_bytes + 1);
     uint64_t state = seed ^ s->count;
     for (size_t i = 0; i < s->count * s->value_bytes; ++i) values[i] = (unsigned char)(random_bits(&state) >> 56);
@@ -175,11 +87,11 @@ static void check_order(const sorting *s, const unsigned char *keys, const size_
     }
     const size_t out_offset = s->keys_in_place ? s->offset : s->offset + 2;
     const size_t values_out_offset = s->values_in_place ? values_offset : 0;
-    const ndr_sort_desc desc = { .dtype = s->dtype,
+    const ndr_sort_desc desc = { .dtype = s->order.dtype,
                                  .value_bytes = s->value_bytes,
-                                 .is_descending = s->is_descending,
-                                 .begin_bit = s->begin_bit,
-                                 .end_bit = s->end_bit,
+                                 .is_descending = s->order.is_descending,
+                                 .begin_bit = s->order.begin_bit,
+                                 .end_bit = s->order.end_bit,
                                  .keys = { in, s->offset },
                                  .values = { values_in, values_offset },
                                  .count = s->count,
@@ -203,35 +115,9 @@ static void check_order(const sorting *s, const unsigned char *keys, const size_
 
 static void check(const sorting *s, const unsigned char *keys)
 {
-    size_t *order = malloc((2 * s->count + 1) * sizeof *order);
-    assert_non_null(order);
-    for (size_t i = 0; i < s->count; ++i) order[i] = i;
-    sort_indices(s, keys, order, order + s->count, s->count);
+    size_t *order = sorted_indices(&s->order, keys, s->count);
     check_order(s, keys, order);
     free(order);
-}
-
-/* ---- keys ---- */
-
-typedef enum pattern { RANDOM, FEW, EQUAL, UP, DOWN, HIGH_BITS, PATTERNS } pattern;
-
-static unsigned char *keys_of(ndr_dtype dtype, size_t count, pattern which)
-{
-    const size_t size = ndr_dtype_size(dtype);
-    unsigned char *keys = malloc(count * size + 1);
-    assert_non_null(keys);
-    uint64_t state = seed + 77 * (uint64_t)which + 1;
-    for (size_t i = 0; i < count; ++i) {
-        const uint64_t random = random_bits(&state);
-        uint64_t bits = random;
-        if (which == FEW) bits = random % 3 * UINT64_C(0x8040201008040201);
-        if (which == EQUAL) bits = UINT64_C(0x3f3f3f3f3f3f3f3f);
-        if (which == UP) bits = i;
-        if (which == DOWN) bits = count - i;
-        if (which == HIGH_BITS) bits = random & UINT64_C(0xf000f000f000f0f0);
-        memcpy(keys + i * size, &bits, size); /* little-endian */
-    }
-    return keys;
 }
 
 /* ---- against the reference ---- */
@@ -260,11 +146,11 @@ static void check_counts(ndr_dtype dtype)
     if (!is_tested(dtype)) return;
     const size_t *list = counts_list(&length);
     for (size_t i = 0; i < length; ++i) {
-        unsigned char *keys = keys_of(dtype, list[i], RANDOM);
+        unsigned char *keys = keys_of(dtype, list[i], RANDOM, seed);
         if (dtype == NDR_DTYPE_U64 || dtype == NDR_DTYPE_I32)
-            check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 4 }, keys);
-        check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 4, .value_bytes = 4 }, keys);
-        check(&(sorting){ .dtype = dtype, .count = list[i], .offset = i % 3, .is_descending = true, .value_bytes = 4 }, keys);
+            check(&(sorting){ .order.dtype = dtype, .count = list[i], .offset = i % 4 }, keys);
+        check(&(sorting){ .order.dtype = dtype, .count = list[i], .offset = i % 4, .value_bytes = 4 }, keys);
+        check(&(sorting){ .order.dtype = dtype, .count = list[i], .offset = i % 3, .order.is_descending = true, .value_bytes = 4 }, keys);
         free(keys);
     }
 }
@@ -297,9 +183,9 @@ static void test_sort__keeps_the_order_of_equal_keys(void **state)
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
         for (int which = FEW; which < (quick() ? EQUAL : PATTERNS); ++which)
             for (int descending = 0; descending < 2; ++descending) {
-                unsigned char *keys = keys_of(NDR_DTYPE_U32, list[i], (pattern)which);
-                check(&(sorting){ .dtype = NDR_DTYPE_U32, .value_bytes = 8, .count = list[i],
-                                  .is_descending = descending }, keys);
+                unsigned char *keys = keys_of(NDR_DTYPE_U32, list[i], (key_pattern)which, seed);
+                check(&(sorting){ .order.dtype = NDR_DTYPE_U32, .value_bytes = 8, .count = list[i],
+                                  .order.is_descending = descending }, keys);
                 free(keys);
             }
 }
@@ -310,9 +196,9 @@ static void test_sort__moves_values_of_any_size(void **state)
     const size_t sizes[] = { 1, 2, 3, 4, 5, 8, 12, 16, 24, 40, 100 };
     const size_t list[] = { 100, 2049, 17001 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i) {
-        unsigned char *keys = keys_of(NDR_DTYPE_I16, list[i], RANDOM);
+        unsigned char *keys = keys_of(NDR_DTYPE_I16, list[i], RANDOM, seed);
         for (size_t v = 0; v < (quick() ? 4 : COUNT_OF(sizes)); ++v)
-            check(&(sorting){ .dtype = NDR_DTYPE_I16, .value_bytes = sizes[v], .count = list[i], .offset = v }, keys);
+            check(&(sorting){ .order.dtype = NDR_DTYPE_I16, .value_bytes = sizes[v], .count = list[i], .offset = v }, keys);
         free(keys);
     }
 }
@@ -325,8 +211,8 @@ static void test_sort__in_place_gives_the_same(void **state)
     for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(list)); ++i)
         for (size_t t = 0; t < (quick() ? 1 : COUNT_OF(some)); ++t)
             for (unsigned which = 0; which < 4; ++which) {
-                unsigned char *keys = keys_of(some[t], list[i], RANDOM);
-                check(&(sorting){ .dtype = some[t], .count = list[i], .offset = 1, .value_bytes = which ? 6 : 4,
+                unsigned char *keys = keys_of(some[t], list[i], RANDOM, seed);
+                check(&(sorting){ .order.dtype = some[t], .count = list[i], .offset = 1, .value_bytes = which ? 6 : 4,
                                   .keys_in_place = which != 2, .values_in_place = which >= 2 }, keys);
                 free(keys);
             }
@@ -358,9 +244,9 @@ static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
     const size_t list[] = { 200, 20011 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
         for (size_t r = 0; r < COUNT_OF(ranges); r += quick() ? 4 : 1) {
-            unsigned char *keys = keys_of(ranges[r].dtype, list[i], RANDOM);
-            sorting s = { .dtype = ranges[r].dtype, .value_bytes = 4, .count = list[i],
-                          .is_descending = r % 2, .begin_bit = ranges[r].begin, .end_bit = ranges[r].end };
+            unsigned char *keys = keys_of(ranges[r].dtype, list[i], RANDOM, seed);
+            sorting s = { .order.dtype = ranges[r].dtype, .value_bytes = 4, .count = list[i],
+                          .order.is_descending = r % 2, .order.begin_bit = ranges[r].begin, .order.end_bit = ranges[r].end };
             check(&s, keys);
             s.keys_in_place = s.values_in_place = true;
             check(&s, keys);
@@ -406,7 +292,7 @@ static void check_floats(ndr_dtype dtype, unsigned type, size_t count, bool is_d
     for (size_t r = 0; r < ranks; ++r)
         for (size_t i = 0; i < count; ++i)
             if (rank[i] == (is_descending ? ranks - 1 - r : r)) order[filled++] = i;
-    check_order(&(sorting){ .dtype = dtype, .value_bytes = 4, .count = count, .is_descending = is_descending }, keys,
+    check_order(&(sorting){ .order.dtype = dtype, .value_bytes = 4, .count = count, .order.is_descending = is_descending }, keys,
                 order);
     free(keys), free(rank), free(order);
 }
@@ -429,19 +315,19 @@ static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **sta
     (void)state;
     uint64_t random = seed;
     for (unsigned turn = 0; turn < (quick() ? 2 : forced_variant ? 15 : 40); ++turn) {
-        sorting s = { .dtype = dtypes[random_bits(&random) % COUNT_OF(dtypes)] };
-        const unsigned width = 8 * (unsigned)ndr_dtype_size(s.dtype);
+        sorting s = { .order.dtype = dtypes[random_bits(&random) % COUNT_OF(dtypes)] };
+        const unsigned width = 8 * (unsigned)ndr_dtype_size(s.order.dtype);
         s.count = random_below(&random, (size_t)1 << random_below(&random, quick() ? 9 : 17));
         s.offset = random_below(&random, 9);
         s.value_bytes = random_bits(&random) % 3 ? random_below(&random, 20) : 0;
-        s.is_descending = random_bits(&random) % 2;
+        s.order.is_descending = random_bits(&random) % 2;
         s.keys_in_place = random_bits(&random) % 2;
         s.values_in_place = random_bits(&random) % 2;
-        if (random_bits(&random) % 2 && s.dtype < NDR_DTYPE_F32) {
-            s.begin_bit = (unsigned)(random_bits(&random) % width);
-            s.end_bit = s.begin_bit + 1 + (unsigned)(random_bits(&random) % (width - s.begin_bit));
+        if (random_bits(&random) % 2 && s.order.dtype < NDR_DTYPE_F32) {
+            s.order.begin_bit = (unsigned)(random_bits(&random) % width);
+            s.order.end_bit = s.order.begin_bit + 1 + (unsigned)(random_bits(&random) % (width - s.order.begin_bit));
         }
-        unsigned char *keys = keys_of(s.dtype, s.count, (pattern)(random_bits(&random) % PATTERNS));
+        unsigned char *keys = keys_of(s.order.dtype, s.count, (key_pattern)(random_bits(&random) % PATTERNS), seed);
         check(&s, keys);
         free(keys);
     }

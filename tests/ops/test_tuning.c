@@ -6,6 +6,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
+#include "ops/sort/top_k.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -99,6 +100,20 @@ static ndr_sort_request sort_of(size_t count, ndr_dtype dtype)
     };
 }
 
+/* With values, of rows that are as long as short. */
+static ndr_top_k_request top_of(size_t count, ndr_dtype dtype)
+{
+    const size_t length = count < 1000 ? count : count / 3;
+    return (ndr_top_k_request){ .order = { .dtype = dtype,
+                                           .is_in_place = true,
+                                           .bits = 8 * (unsigned)ndr_dtype_size(dtype),
+                                           .value_bytes = sizeof(uint64_t) },
+                                .rows = length ? count / length : 0,
+                                .length = length,
+                                .k = length / 3 + 1,
+                                .value_bytes = 12 };
+}
+
 /* Call `check` for each device with each variant of the operations that can run each of many requests. */
 typedef void check_plan(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                         const void *request, const ndr_op_plan *plan);
@@ -139,6 +154,13 @@ static void check_everything(check_plan *check)
             for (size_t i = 0; i < COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* counts of digits need more */
                 const ndr_sort_request sort = sort_of(counts[i], dtype);
                 check_variants(&caps, &ndr_sort_operation, &sort, check);
+                ndr_sort_request segments = sort;
+                for (segments.length = 0; segments.length < 5000; segments.length += 4999)
+                    check_variants(&caps, &ndr_sort_segments_operation, &segments, check);
+                const ndr_top_k_request top = top_of(counts[i], dtype);
+                check_variants(&caps, &ndr_top_k_operation, &top, check);
+                check_variants(&caps, &ndr_top_k_select_operation, &top, check);
+                check_variants(&caps, &ndr_top_k_values_operation, &top, check);
             }
             for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(sizes) * COUNT_OF(batches); ++i) {
                 const size_t m = sizes[i % COUNT_OF(sizes)], n = sizes[i / COUNT_OF(sizes) % COUNT_OF(sizes)];

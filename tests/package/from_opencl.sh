@@ -1,7 +1,7 @@
 #!/bin/sh
-# from_opencl.sh - docs/from-opencl.md names every function of OpenCL 1.2, and only names of libndr that exist.
+# from_opencl.sh - docs/appendix/opencl.md names every function of OpenCL 1.2, and only names of libndr that exist.
 #
-#     from_opencl.sh <from-opencl.md> <CL/cl.h> <include/ndr>
+#     from_opencl.sh <opencl.md> <CL/cl.h> <include/ndr>
 set -eu
 page=$1 opencl=$2 include=$3
 

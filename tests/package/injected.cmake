@@ -8,6 +8,8 @@ set(exempt
   ndr_version ndr_device_type_name ndr_dtype_name ndr_dtype_size ndr_f16_from_float
   ndr_f16_to_float ndr_bf16_from_float ndr_bf16_to_float ndr_narrow_floats ndr_widen_floats ndr_image_format_size ndr_buffer_size ndr_log_set
   ndr_context_cl ndr_context_cl_device ndr_event_cl ndr_kernel_cl ndr_shared_pointer ndr_shared_size
+  # the same function as all failures
+  ndr_error_set
   # behind the macros ndr_launch() and ndr_prepare()
   ndr_launch_v ndr_prepare_v
   # test_trace_failures

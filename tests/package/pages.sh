@@ -50,7 +50,7 @@ for page in $(find docs examples -name '*.md'); do
     grep -qxF "$page" "$found/linked" || { echo "pages.sh: no page links $page"; failed=yes; }
 done
 
-grep -rhoE '\<(ndr|NDR)_\w*[A-Za-z0-9]\>' include kernels src cmake tests CMakeLists.txt | sort -u >"$found/known"
+grep -rhoE '\<(ndr|NDR)_\w*[A-Za-z0-9]\>' include kernels mpi src cmake tests CMakeLists.txt | sort -u >"$found/known"
 for page in $pages; do
     case $page in docs/appendix/decisions* | CHANGELOG.md) continue ;; esac
     grep -oE '\<(ndr|NDR)_\w*[A-Za-z0-9]\>' "$page" | grep -v -e OPERATION -e ndr_noun_verb | sort -u | comm -23 - "$found/known" |

@@ -16,7 +16,7 @@ for name in make gmake smake; do
     printf '#!/bin/sh\nexit 127\n' >no_make/$name
     chmod +x no_make/$name
 done
-for part in CMakeLists.txt bench cmake docs examples include kernels src tests tools README.md CHANGELOG.md LICENSE; do
+for part in CMakeLists.txt bench cmake docs examples include kernels mpi src tests tools README.md CHANGELOG.md LICENSE; do
     cp -R "$root/$part" copy
 done
 cd copy

@@ -18,7 +18,7 @@ done
 # Guides, the tutorial and the rest do not lead to the appendix.
 cd "$root"
 grep -l '](\(\.\./\)*\(docs/\)*appendix/' docs/*.md docs/tutorial/*.md docs/vocabulary/*.md examples/*/*.md README.md |
-    grep -v -e '^docs/README' -e docs/performance -e docs/errors -e docs/devices -e docs/packages &&
+    grep -v -e '^docs/README' -e docs/performance -e docs/errors -e docs/devices -e docs/packages -e docs/from-opencl &&
     fail "these link an appendix"
 cd "$OLDPWD"
 
@@ -27,6 +27,11 @@ has() { grep -q "$2" "site/reference/$1" || fail "$1 does not have: $2"; }
 has host/index.html '<li><b>Errors.</b> A call that can fail'
 has host/group__topic__ranges.html '<li>local.size given'
 has kernels/index.html 'ndr/reduction.clh</a>'
+
+# Pages for those who come from elsewhere have the two programs beside each other.
+for page in "$root"/docs/from-*.md; do
+    grep -q '<div class="beside">' "site/html/docs/$(basename "$page" .md).html" || fail "$page has no programs side by side"
+done
 
 # Every name that the headers export, and every function of the vocabulary.
 names() { grep -oE 'ndr_\w+\(' | tr -d '(' | grep -v '_sized$' | sort -u; }

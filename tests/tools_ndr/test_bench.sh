@@ -35,6 +35,9 @@ for dtype in i32 u32 i64 u64 f64; do
     run 0 "$ndr" bench merge 1001 -n 3 --dtype $dtype
     says out "merge 1001 of $dtype on device"
 done
+for dtype in f16 bf16; do
+    run 0 "$ndr" bench reduce 1001 -n 3 --dtype $dtype
+done
 run 0 "$ndr" bench histogram 1001 -n 3 --dtype i32
 run 0 "$ndr" bench map_reduce 1001 -n 3 --dtype i64 --op max
 run 0 "$ndr" bench transpose 65x33 -n 3
@@ -73,7 +76,8 @@ run 2 "$ndr" bench reduce 10 20
 says err 'too many arguments: "20"'
 run 2 "$ndr" bench matmul 1x1x1 --dtype i32
 says err '--dtype is "i32"; give f32 or f64'
-run 2 "$ndr" bench reduce 10 --dtype f16
+run 2 "$ndr" bench reduce 10 --dtype i8
+says err '--dtype is "i8"; give i32, u32, i64, u64, f32, f64, f16 or bf16'
 run 2 "$ndr" bench reduce 10 --op product
 says err '--op is "product"; give sum, min or max'
 run 2 "$ndr" bench copy 10 --op sum

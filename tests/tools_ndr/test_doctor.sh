@@ -221,6 +221,12 @@ says out 'its disk is full: 64 KiB are left'
 says out 'fix: make room there, or set TMPDIR to another folder'
 apart 1 "chmod 500 closed; export NDR_CACHE=$PWD/closed/store;"
 says out 'this user cannot write to it (Permission denied)'
+mkdir -p /tmp/pocl
+apart 1 "mount -t tmpfs -o mode=500 tmpfs /tmp/pocl; unset HOME XDG_CACHE_HOME POCL_CACHE_DIR;"
+says out 'FAULT  the folder of drivers'\'' files (HOME is not set), "/tmp/pocl/kcache": this user cannot write to it'
+if "$ndr" devices | grep -q 'Portable Computing Language'; then
+    says out 'this user cannot write to "/tmp/pocl/kcache" (HOME is not set)'
+fi
 apart 1 "mount -t tmpfs tmpfs /dev; : >/dev/null; mkdir /dev/dri; : >/dev/dri/renderD128; : >/dev/nvidia0; chmod 060 /dev/nvidia0; chmod 666 /dev/dri/renderD128;"
 says out 'ok     this user may read and write /dev/dri/renderD128'
 says out 'FAULT  this user may not read and write /dev/nvidia0 (group root, mode 0060)'

@@ -54,14 +54,22 @@ static void wait_and_destroy(ndr_event *event)
 typedef struct way {
     const char *name;
     bool from_shares, to_shares; /* claimed; a device that does not share the host's memory can be mapped, too */
+    bool is_small;
 } way;
 
-static const way ways[] = { { "map the first", true, true }, { "map the second", false, true },
-                            { "pieces", false, false } };
+static const way ways[] = { { "map the first", true, true, false },
+                            { "map the second", false, true, false },
+                            { "pieces", false, false, false },
+                            { "read and write", true, true, true } };
+enum { WAYS = 4 };
 static bool really_shares[2];
+
+static size_t small_bytes;
 
 static void take(const way *w)
 {
+    small_bytes = ndr_max_small_bytes;
+    ndr_max_small_bytes = w->is_small ? small_bytes : 0;
     really_shares[0] = context->caps.info.shares_host_memory;
     really_shares[1] = other->caps.info.shares_host_memory;
     context->caps.info.shares_host_memory = w->from_shares;
@@ -70,6 +78,7 @@ static void take(const way *w)
 
 static void give_back(void)
 {
+    ndr_max_small_bytes = small_bytes;
     context->caps.info.shares_host_memory = really_shares[0];
     other->caps.info.shares_host_memory = really_shares[1];
 }
@@ -105,7 +114,7 @@ static void check_transfer(const way *w, span s, bool has_event)
 
 static void check_ways(span s)
 {
-    for (size_t w = 0; w < 3; ++w)
+    for (size_t w = 0; w < WAYS; ++w)
         for (int has_event = 0; has_event < 2; ++has_event) check_transfer(&ways[w], s, has_event);
 }
 
@@ -158,7 +167,7 @@ static void test_transfer__between_views(void **state)
     ndr_buffer *from = buffer_of(3 * align, sent), *to = other_buffer(3 * align), *left, *right;
     assert_ok(ndr_buffer_create_view(from, align, align, &left));
     assert_ok(ndr_buffer_create_view(to, 2 * align, align, &right));
-    for (size_t w = 0; w < 3; ++w) {
+    for (size_t w = 0; w < WAYS; ++w) {
         assert_ok(ndr_buffer_fill(other_queue, to, 0, 3 * align, &(char){ 0 }, 1, NULL));
         take(&ways[w]);
         const ndr_status status = ndr_buffer_transfer(queue, left, 1, other_queue, right, 3, align - 3, NULL);

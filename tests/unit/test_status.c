@@ -72,6 +72,16 @@ static void test_last_error__is_what_the_failed_call_said(void **state)
     assert_string_equal(ndr_last_error(), "5 is not even");
 }
 
+static void test_last_error__may_be_the_callers_own(void **state)
+{
+    (void)state;
+    assert_int_equal(ndr_error_set(NDR_TIMEOUT, "100 % of %s is late"), NDR_TIMEOUT);
+    assert_string_equal(ndr_last_error(), "100 % of %s is late");
+    assert_int_equal(ndr_last_cl_error(), 0);
+    assert_int_equal(ndr_error_set(NDR_NOT_FOUND, NULL), NDR_NOT_FOUND);
+    assert_string_equal(ndr_last_error(), "");
+}
+
 static void test_last_error__outlives_calls_that_succeed(void **state)
 {
     (void)state;
@@ -265,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_status__of_no_known_number_has_a_name_too),
         cmocka_unit_test(test_version__is_that_of_the_header),
         cmocka_unit_test(test_last_error__is_what_the_failed_call_said),
+        cmocka_unit_test(test_last_error__may_be_the_callers_own),
         cmocka_unit_test(test_last_error__outlives_calls_that_succeed),
         cmocka_unit_test(test_last_error__keeps_a_long_sentence_whole),
         cmocka_unit_test(test_last_error__is_short_again_after_a_long_one),

@@ -18,7 +18,9 @@ enum { OPTION_DTYPE = 0x200, OPTION_OP, OPTION_METHOD, OPTION_ACCURACY, MOST_RUN
 
 static const struct argp_option list[] = {
     { "dtype", OPTION_DTYPE, "TYPE", 0,
-      "Of elements: f32 (default), f64, i32, u32, i64 or u64; of matmul f32 or f64; of histogram not i64 or u64", 0 },
+      "Of elements: f32 (default), f64, i32, u32, i64 or u64; of reduce also f16 or bf16; of matmul f32 or f64; of "
+      "histogram not i64 or u64",
+      0 },
     { "op", OPTION_OP, "WORD", 0, "Of reduce, scan and map_reduce: sum, min or max; sum if not given", 0 },
     { "method", OPTION_METHOD, "WORD", 0, "Of reduce: tree, atomic or recursive; tree if not given", 0 },
     { "accuracy", OPTION_ACCURACY, "WORD", 0, "Of matmul: full, or tf32 if a and b may be rounded; full if not given",

@@ -13,11 +13,15 @@ static ndr_status add_numbers(work *w, ndr_queue *queue, size_t count, ndr_dtype
     union {
         float f32[PATTERN / 4];
         double f64[PATTERN / 8];
+        uint16_t narrow[PATTERN / 2];
         uint8_t bytes[PATTERN];
     } x;
+    float floats[PATTERN / 2];
+    for (int i = 0; i < PATTERN / 2; ++i) floats[i] = (float)(37 * i % 17 - 8) / 8;
     for (size_t i = 0; i < PATTERN; ++i) x.bytes[i] = (uint8_t)(37 * i + 5);
-    for (int i = 0; dtype == NDR_DTYPE_F32 && i < PATTERN / 4; ++i) x.f32[i] = (float)(37 * i % 17 - 8) / 8;
-    for (int i = 0; dtype == NDR_DTYPE_F64 && i < PATTERN / 8; ++i) x.f64[i] = (double)(37 * i % 17 - 8) / 8;
+    for (int i = 0; dtype == NDR_DTYPE_F32 && i < PATTERN / 4; ++i) x.f32[i] = floats[i];
+    for (int i = 0; dtype == NDR_DTYPE_F64 && i < PATTERN / 8; ++i) x.f64[i] = (double)floats[i];
+    if (dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16) TRY(ndr_narrow_floats(dtype, PATTERN / 2, floats, x.narrow));
     const size_t rounded = (count * ndr_dtype_size(dtype) + PATTERN - 1) / PATTERN * PATTERN;
     TRY(ndr_buffer_create(w->context, rounded, buffer));
     return ndr_buffer_fill(queue, *buffer, 0, rounded, &x, PATTERN, NULL);
@@ -340,6 +344,9 @@ static const choice numbers[] = { { "i32", NDR_DTYPE_I32 },
                                   { "f32", NDR_DTYPE_F32 },
                                   { "f64", NDR_DTYPE_F64 },
                                   { 0 } };
+static const choice of_reductions[] = { { "i32", NDR_DTYPE_I32 }, { "u32", NDR_DTYPE_U32 },   { "i64", NDR_DTYPE_I64 },
+                                        { "u64", NDR_DTYPE_U64 }, { "f32", NDR_DTYPE_F32 },   { "f64", NDR_DTYPE_F64 },
+                                        { "f16", NDR_DTYPE_F16 }, { "bf16", NDR_DTYPE_BF16 }, { 0 } };
 static const choice of_histograms[] = {
     { "i32", NDR_DTYPE_I32 }, { "u32", NDR_DTYPE_U32 }, { "f32", NDR_DTYPE_F32 }, { "f64", NDR_DTYPE_F64 }, { 0 }
 };
@@ -350,7 +357,7 @@ enum { MOST_SIDE = 1 << 30 };
 
 const operation operations[] = {
     [MATMUL] = { "matmul", 3, MOST_SIDE, products, false, set_matmul, fill_matmul },
-    [REDUCE] = { "reduce", 1, MOST, numbers, true, set_reduce, fill_reduce },
+    [REDUCE] = { "reduce", 1, MOST, of_reductions, true, set_reduce, fill_reduce },
     [SCAN] = { "scan", 1, MOST, numbers, true, set_scan, fill_scan },
     [SORT] = { "sort", 1, MOST, numbers, false, set_sort, fill_sort },
     [MERGE] = { "merge", 1, MOST, numbers, false, set_merge, fill_merge },

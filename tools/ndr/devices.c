@@ -301,7 +301,9 @@ static int run(int argc, char **argv)
         print_json(
             json_pack("{s[] ss so}", "devices", "reason", reason(&o.common), "error", text_json(ndr_last_error())));
     if (listed != NDR_OK) return fail(listed);
+    begin_waiting("of opening devices", 0);
     json_t *const data = list_devices(devices, count, &o.common);
+    end_waiting();
     free(devices);
     const json_t *const error = json_object_get(data, "error");
     int code = error ? NO_DEVICE : DONE;

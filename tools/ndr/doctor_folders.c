@@ -85,6 +85,7 @@ static void check_folder_of_drivers(report *r)
     static const char *const places[][2] = { { "POCL_CACHE_DIR", "" },
                                              { "XDG_CACHE_HOME", "" },
                                              { "HOME", "/.cache" } };
+    static const char shared[] = "/tmp/pocl/kcache"; /* PoCL's without any of them, whoever has made it first */
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
         char path[4096], what[80];
         const char *const value = value_of(places[i][0]);
@@ -96,8 +97,12 @@ static void check_folder_of_drivers(report *r)
                       "device");
         return;
     }
-    add_finding(r, NOTE, "folder", "set HOME, or POCL_CACHE_DIR",
-                "HOME is not set, so drivers may find no folder for their files");
+    if (find_fault_of_folder(shared))
+        report_folder(r, "folder", "the folder of drivers' files (HOME is not set)", shared,
+                      "set HOME or POCL_CACHE_DIR to a folder of this user; without one PoCL has no device");
+    else
+        add_finding(r, NOTE, "folder", "set HOME, or POCL_CACHE_DIR",
+                    "HOME is not set, so drivers may find no folder for their files");
 }
 
 /* ---- the store ---- */

@@ -247,8 +247,10 @@ json_t *run_launch(const saved_launch *l, const run_options *o)
         be_child(l, o, ends[1]);
     }
     close(ends[1]);
+    begin_waiting("of the launch", 0);
     json_t *const result =
         child > 0 ? wait_for_child(child, ends[0], o) : failure("crash", "the system starts no other process");
+    end_waiting();
     close(ends[0]);
     return result;
 }

@@ -128,6 +128,8 @@ class Operations:
     select = _operation(lib.ndr_select, "ndr_select_desc", "input",
                         "Copy the elements whose flags are not 0 to output, and their number to selected.")
     sort = _operation(lib.ndr_sort, "ndr_sort_desc", "keys", "Sort keys, and values along with them.")
+    top_k = _operation(lib.ndr_top_k, "ndr_top_k_desc", "keys",
+                       "Find the k smallest or largest keys, with their values or indexes.")
     merge_sort = _operation(lib.ndr_merge_sort, "ndr_merge_sort_desc", "input",
                             "Sort by `less`, a comparison of two elements a and b in OpenCL C.")
     histogram = _operation(lib.ndr_histogram, "ndr_histogram_desc", "input", "Count the elements in each bin.")

@@ -4,7 +4,7 @@ get_filename_component(SOURCE_PATH ${CURRENT_PORT_DIR}/../../.. ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES tools NDR_BUILD_TOOLS)
 vcpkg_cmake_configure(
   SOURCE_PATH ${SOURCE_PATH}
-  OPTIONS ${options} -DNDR_BUILD_TESTS=OFF -DNDR_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_DOCDIR=share/libndr/doc)
+  OPTIONS ${options} -DNDR_BUILD_TESTS=OFF -DNDR_BUILD_EXAMPLES=OFF -DNDR_BUILD_MPI=OFF -DCMAKE_INSTALL_DOCDIR=share/libndr/doc)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(PACKAGE_NAME ndr CONFIG_PATH lib/cmake/ndr)
 vcpkg_fixup_pkgconfig()

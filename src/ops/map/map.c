@@ -29,7 +29,7 @@ static void write(const ndr_op_case *of, ndr_text *out)
     const ndr_names names = names_for(of);
     const unsigned dims = names.is_flat ? 1 : names.shape.dims;
     ndr_text_add_all(out, "#include \"ndr/item.clh\"\n");
-    ndr_names_add_declarations(&names, out);
+    ndr_names_add_declarations(&names, of->caps->info.type == NDR_DEVICE_TYPE_CPU, out);
     ndr_text_add_all(out, "kernel void ndr_map(");
     ndr_names_add_parameters(&names, true, out);
     ndr_text_add(out, ", NDR_RANGE(%u))\n{ const ndr_item ndr_it = NDR_ITEM(%u); ", dims, dims);

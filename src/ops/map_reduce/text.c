@@ -296,7 +296,7 @@ void ndr_map_reduce_write(const ndr_op_case *of, ndr_text *out)
 {
     const ndr_map_reduce_request *r = of->request;
     ndr_text_add_all(out, "#include \"ndr/op.clh\"\n");
-    ndr_names_add_declarations(&r->canonical, out);
+    ndr_names_add_declarations(&r->canonical, of->caps->info.type == NDR_DEVICE_TYPE_CPU, out);
     add_types(r, out);
     add_parts(r, out);
     add_store(r, out);

@@ -132,7 +132,7 @@ void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
     if (!e) return;
     const char *const type = ndr_matmul_sum_type(r);
     ndr_text_add_all(out, "#include \"ndr/item.clh\"\n");
-    ndr_names_add_declarations(&e->names, out);
+    ndr_names_add_declarations(&e->names, of->caps->info.type == NDR_DEVICE_TYPE_CPU, out);
     ndr_text_add_all(out, "#define EPILOGUE_PARAMETERS ");
     add_parameters(&e->names, true, out);
     ndr_text_add_all(out, "\n#define EPILOGUE_ARGUMENTS ");

@@ -34,7 +34,7 @@ static bool is_extreme(ndr_op op) { return op == NDR_OP_MIN || op == NDR_OP_MAX;
 static ndr_status check_factors(const ndr_reduce_desc *desc)
 {
     NDR_REQUIRE(
-        desc->op == NDR_OP_SUM && ndr_dtype_describe(desc->dtype)->is_float,
+        desc->op == NDR_OP_SUM && (desc->dtype == NDR_DTYPE_F32 || desc->dtype == NDR_DTYPE_F64),
         "ndr_reduce: factors are set, but the call is NDR_OP_%s of %s; factors are for NDR_OP_SUM of f32 or f64: "
         "use ndr_map_reduce(), with \"x * y\"",
         ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
@@ -45,6 +45,9 @@ static ndr_status check_factors(const ndr_reduce_desc *desc)
 static ndr_status check_numerics(const ndr_caps *caps, const ndr_reduce_desc *desc)
 {
     const bool is_dot = desc->factors.buffer != NULL, multiplies = is_dot || desc->op == NDR_OP_PRODUCT;
+    NDR_REQUIRE(!ndr_dtype_is_narrow(desc->dtype),
+                "ndr_reduce: numerics is %s, which is for f32 and f64, but dtype is %s; leave numerics out",
+                names[desc->numerics], ndr_dtype_name(desc->dtype));
     NDR_REQUIRE(desc->numerics != NDR_NUMERICS_EXACT || desc->op != NDR_OP_PRODUCT,
                 "ndr_reduce: numerics is NDR_NUMERICS_EXACT, which has no NDR_OP_PRODUCT of %s; use "
                 "NDR_NUMERICS_REPRODUCIBLE",

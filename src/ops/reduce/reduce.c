@@ -23,7 +23,7 @@ static ndr_op_work work_of(const void *request)
 {
     const ndr_reduce_request *r = request;
     const bool counts = ndr_dtype_describe(r->dtype)->is_float && r->input.cols > 0;
-    return (ndr_op_work){ (r->input.cols + 1) * ndr_reduce_element_bytes(r), counts ? r->input.cols - 1 : 0 };
+    return (ndr_op_work){ (r->input.cols + 1) * r->input.element_bytes, counts ? r->input.cols - 1 : 0 };
 }
 
 /* Never tuned: another variant would change the bits of a sum. */
@@ -49,7 +49,7 @@ size_t ndr_reduce_most(const ndr_reduce_request *request, size_t otherwise)
 
 size_t ndr_reduce_element_bytes(const ndr_reduce_request *request)
 {
-    return ndr_dtype_size(request->dtype);
+    return ndr_dtype_size(ndr_dtype_is_narrow(request->dtype) ? NDR_DTYPE_F32 : request->dtype);
 }
 
 ndr_status ndr_reduce_launch_v(ndr_op_job *job, const ndr_arg *args, size_t arg_count)
@@ -77,7 +77,7 @@ static bool is_logical(ndr_op op) { return op == NDR_OP_LOGICAL_AND || op == NDR
 
 void ndr_reduce_print_options(const ndr_reduce_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
-    snprintf(options, NDR_OPTIONS_SIZE, "-DT=%s -DOP_NAME=%s %s%s", ndr_dtype_describe(request->dtype)->cl_name,
+    snprintf(options, NDR_OPTIONS_SIZE, "%s -DOP_NAME=%s %s%s", ndr_dtype_options(request->dtype),
              ndr_op_name(request->op), is_logical(request->op) ? "-DIS_LOGICAL " : "", more);
 }
 
@@ -92,7 +92,10 @@ ndr_status ndr_reduce_take_cell(ndr_op_job *job, unsigned slot)
 /* ---- checks ---- */
 
 /* The cell of the atomic method is an integer of 32 or 64 bits with atomic functions. */
-static bool has_cell(const ndr_reduce_desc *desc) { return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32; }
+static bool has_cell(const ndr_reduce_desc *desc)
+{
+    return desc->op <= NDR_OP_MAX && desc->dtype >= NDR_DTYPE_I32 && desc->dtype <= NDR_DTYPE_F64;
+}
 
 /* The exact operators need no fp64. */
 static ndr_status check_f64(const ndr_reduce_desc *desc, const ndr_device_info *device)
@@ -107,8 +110,8 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
 {
     const ndr_device_info *device = &context->caps.info;
     NDR_REQUIRE(desc, "ndr_reduce: desc is NULL; pass the address of a descriptor whose members are set");
-    NDR_REQUIRE(desc->dtype >= NDR_DTYPE_I8 && desc->dtype <= NDR_DTYPE_F64,
-                "ndr_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64",
+    NDR_REQUIRE(ndr_dtype_describe(desc->dtype),
+                "ndr_reduce: dtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, f16 or bf16",
                 desc->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(desc->dtype));
     NDR_TRY(ndr_operand_check_op("ndr_reduce", desc->op, desc->dtype));
     NDR_REQUIRE(
@@ -120,6 +123,8 @@ static ndr_status make_request(const ndr_context *context, const ndr_reduce_desc
         "ndr_reduce: the atomic method has sums, minima and maxima of 32 and 64 bits, and not NDR_OP_%s of %s; use "
         "NDR_REDUCE_TREE",
         ndr_op_name(desc->op), ndr_dtype_name(desc->dtype));
+    NDR_REQUIRE(desc->method != NDR_REDUCE_RECURSIVE || !ndr_dtype_is_narrow(desc->dtype),
+                "ndr_reduce: the recursive method does not take %s; use NDR_REDUCE_TREE", ndr_dtype_name(desc->dtype));
     NDR_TRY(check_f64(desc, device));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED,
                    desc->method != NDR_REDUCE_ATOMIC || ndr_dtype_size(desc->dtype) < 8 || device->has_int64_atomics,

@@ -8,11 +8,16 @@ typedef struct sizes {
 } sizes;
 
 /* A few chunks for each compute unit, because some take longer; each group reads the counts of all. */
-static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
+size_t ndr_sort_chunk_for(const ndr_caps *caps, size_t count)
 {
     enum { MIN_CHUNK = 1 << 13, PER_UNIT = 4, MAX_CHUNKS = 256 };
     const size_t most = ndr_clamp_size((size_t)caps->info.compute_units * PER_UNIT, 1, MAX_CHUNKS);
-    const size_t chunk = ndr_max_size(ndr_ceil_div(request->count, most), MIN_CHUNK);
+    return ndr_max_size(ndr_ceil_div(count, most), MIN_CHUNK);
+}
+
+static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
+{
+    const size_t chunk = ndr_sort_chunk_for(caps, request->count);
     return (sizes){ chunk, ndr_max_size(ndr_ceil_div(request->count, chunk), 1) };
 }
 

@@ -1,4 +1,4 @@
-/* sort.c - ndr_sort(): its checks and the list of its implementations, which are radix sorts. */
+/* sort.c - ndr_sort(): its checks and the list of its implementations for all keys, which are radix sorts. */
 #include "device/context.h"
 #include "device/queue.h"
 #include "ndr/ndr_ops.h"
@@ -16,27 +16,33 @@ VARIANTS(DECLARE)
 static const ndr_op_variant *const variants[] = { VARIANTS(POINT_TO) };
 
 /* Each element is read and written once, however many passes there are. */
-static ndr_op_work work_of(const void *request)
+ndr_op_work ndr_sort_work_of(const void *request)
 {
     const ndr_sort_request *r = request;
     return (ndr_op_work){ 2 * (uint64_t)r->count * (ndr_dtype_size(r->dtype) + r->value_bytes), 0 };
 }
 
-const ndr_operation ndr_sort_operation = { "sort", variants, NDR_COUNT_OF(variants), NULL, work_of };
+const ndr_operation ndr_sort_operation = { "sort", variants, NDR_COUNT_OF(variants), NULL, ndr_sort_work_of };
 
 /* ---- values ---- */
 
-/* Values are moved by words: as wide as divide them, 16 bytes at most. */
-static size_t word_bytes(const ndr_sort_request *request)
+/* As wide as divide a value, 16 bytes at most. */
+size_t ndr_sort_word_bytes(size_t value_bytes)
 {
     size_t bytes = 16;
-    while (request->value_bytes % bytes) bytes /= 2;
+    while (value_bytes % bytes) bytes /= 2;
     return bytes;
+}
+
+const char *ndr_sort_word_name(size_t value_bytes)
+{
+    static const char *const names[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4" };
+    return names[value_bytes ? ndr_sort_word_bytes(value_bytes) : 1];
 }
 
 ndr_arg ndr_sort_words_arg(const ndr_sort_request *request)
 {
-    return ndr_arg_of((uint64_t)(request->value_bytes / word_bytes(request)));
+    return ndr_arg_of((uint64_t)(request->value_bytes / ndr_sort_word_bytes(request->value_bytes)));
 }
 
 /* ---- shared by the implementations ---- */
@@ -54,13 +60,12 @@ ndr_arg ndr_sort_flip_arg(const ndr_sort_request *request)
 void ndr_sort_print_options(const ndr_sort_request *request, const char *more, char options[NDR_OPTIONS_SIZE])
 {
     static const char *const keys[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong" };
-    static const char *const words[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4" };
     const ndr_dtype_info *type = ndr_dtype_describe(request->dtype);
-    const size_t word = word_bytes(request), value = request->value_bytes;
+    const size_t value = request->value_bytes, word = ndr_sort_word_bytes(value);
     const char *infinite = request->dtype == NDR_DTYPE_BF16 ? "-DINFINITE=0x7f80 " : "";
     const char *count = value == 0 ? "0" : value == word ? "1" : "words";
     snprintf(options, NDR_OPTIONS_SIZE, "-DKEY=%s -DIS_FLOAT=%d %s-DWORD=%s -DWORDS=%s %s", keys[type->size_bytes],
-             type->is_float, infinite, words[value ? word : 1], count, more);
+             type->is_float, infinite, ndr_sort_word_name(value), count, more);
 }
 
 unsigned ndr_sort_passes(const ndr_sort_request *request)
@@ -149,6 +154,28 @@ static ndr_status check_bits(const ndr_sort_desc *desc, ndr_sort_request *reques
     return NDR_OK;
 }
 
+/* Segments of equal length, or by offsets; one that has all keys is none. */
+static ndr_status set_segments(const ndr_sort_desc *desc, ndr_sort_request *r)
+{
+    const bool has_offsets = desc->offsets.buffer || desc->segments;
+    NDR_REQUIRE(desc->length == 0 || !has_offsets,
+                "ndr_sort: length is %zu, and offsets of %zu segments are set; segments are told apart by one of them: leave "
+                "out the other",
+                desc->length, desc->segments);
+    NDR_REQUIRE(desc->segments < SIZE_MAX, "ndr_sort: segments is %zu, and there is one more offset; use fewer segments",
+                desc->segments);
+    if (has_offsets) {
+        r->segments = desc->segments;
+        r->offsets = ndr_operand_of("ndr_sort", "offsets", desc->offsets, desc->segments + 1, sizeof(uint64_t));
+        r->is_segmented = true;
+    } else if (desc->length > 0 && desc->length < desc->count) {
+        r->length = desc->length;
+        r->segments = ndr_ceil_div(desc->count, desc->length);
+        r->is_segmented = true;
+    }
+    return NDR_OK;
+}
+
 static ndr_status make_request(const ndr_sort_desc *desc, ndr_sort_request *request)
 {
     NDR_REQUIRE(desc, "ndr_sort: desc is NULL; pass the address of a descriptor whose members are set");
@@ -168,7 +195,8 @@ static ndr_status make_request(const ndr_sort_desc *desc, ndr_sort_request *requ
     };
     request->is_in_place = is_same(&request->output.keys, &request->input.keys)
                            || is_same(&request->output.values, &request->input.values);
-    return check_bits(desc, request);
+    NDR_TRY(check_bits(desc, request));
+    return set_segments(desc, request);
 }
 
 static ndr_status check_apart(const ndr_operand *output, const ndr_operand *own, const ndr_operand *other)
@@ -185,6 +213,9 @@ static ndr_status check_operands(const ndr_sort_request *r, const ndr_queue *que
         NDR_TRY(ndr_operand_check(&r->input.values, queue));
         NDR_TRY(ndr_operand_check(&r->output.values, queue));
     }
+    NDR_TRY(ndr_operand_check(&r->offsets, queue));
+    NDR_TRY(ndr_operand_check_apart(&r->output.keys, &r->offsets));
+    NDR_TRY(ndr_operand_check_apart(&r->output.values, &r->offsets));
     NDR_TRY(check_apart(&r->output.keys, &r->input.keys, &r->input.values));
     NDR_TRY(check_apart(&r->output.values, &r->input.values, &r->input.keys));
     return ndr_operand_check_apart(&r->output.values, &r->output.keys);
@@ -197,13 +228,18 @@ static ndr_status check_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_so
     return check_operands(request, queue);
 }
 
+static const ndr_operation *operation_of(const ndr_sort_request *request)
+{
+    return request->is_segmented ? &ndr_sort_segments_operation : &ndr_sort_operation;
+}
+
 ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_sort_request request;
     NDR_TRY(check_sort(order.queue, desc, &request));
-    if (request.count == 0) return ndr_queue_mark_in(&order, event);
-    return ndr_op_run(&ndr_sort_operation, &order, &request, event);
+    if (request.count == 0 || (request.is_segmented && request.segments == 0)) return ndr_queue_mark_in(&order, event);
+    return ndr_op_run(operation_of(&request), &order, &request, event);
 }
 
 ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
@@ -212,5 +248,5 @@ ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, siz
     ndr_sort_request request;
     NDR_REQUIRE_SET(context);
     NDR_TRY(make_request(desc, &request));
-    return ndr_op_explain_in(&ndr_sort_operation, context, &request, capacity, text, length);
+    return ndr_op_explain_in(operation_of(&request), context, &request, capacity, text, length);
 }

@@ -19,17 +19,28 @@ typedef struct ndr_sort_request {
     unsigned begin_bit, bits;
     size_t count, value_bytes;
     ndr_sort_elements input, output;
+    bool is_segmented;       /* each of `segments` segments is sorted by itself */
+    size_t segments, length; /* length 0: segments by offsets */
+    ndr_operand offsets;
 } ndr_sort_request;
 
-extern const ndr_operation ndr_sort_operation;
+/* Sorts of all keys, and of segments. */
+extern const ndr_operation ndr_sort_operation, ndr_sort_segments_operation;
 
 /* ---- sort.c ---- */
+
+/* Pure: of traces. */
+ndr_op_work ndr_sort_work_of(const void *request);
 
 /* Pure: the passes over the elements. In place their number is even, so that the last one writes to the output. */
 unsigned ndr_sort_passes(const ndr_sort_request *request);
 
 /* Pure: the bytes of a workspace for elements after so many counts. */
 size_t ndr_sort_workspace_bytes(const ndr_sort_request *request, size_t counts);
+
+/* Pure: the words by which a value is moved: their bytes, and their type. */
+size_t ndr_sort_word_bytes(size_t value_bytes);
+const char *ndr_sort_word_name(size_t value_bytes);
 
 /* Pure: the build options of all kernels of kernels/sort/, and `more`. */
 void ndr_sort_print_options(const ndr_sort_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
@@ -61,6 +72,20 @@ ndr_status ndr_sort_prove(ndr_queue *queue, const ndr_op_variant *variant, bool 
 #define NDR_SORT_ARGS(elements)                                                                     \
     ndr_operand_arg(&(elements).keys), (elements).keys.offset, ndr_operand_arg(&(elements).values), \
         (elements).values.offset
+
+/* ---- sizes ---- */
+
+/* Pure: the elements of a chunk on CPUs. */
+size_t ndr_sort_chunk_for(const ndr_caps *caps, size_t count);
+
+/* Pure: groups of at most `group` items that sort a tile in local memory. It holds so many ushorts for each key, of which one
+ * is its place. */
+typedef struct ndr_sort_tile {
+    size_t group, per_item, local_bytes;
+} ndr_sort_tile;
+ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t group,
+                                size_t ushorts);
+size_t ndr_sort_tile_bytes(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts);
 
 /* The counts begin behind the head of the workspace. */
 enum { NDR_SORT_COUNTS_OFFSET = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) };

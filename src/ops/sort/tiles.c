@@ -7,13 +7,19 @@ typedef struct sizes {
     size_t group, per_item, tiles;
 } sizes;
 
-/* Of a group: keys with their places, counts of a step, and what a pass needs besides. Places and counts are ushorts, of
+/* Of a group: keys with `ushorts` for each, counts of a step, and what a pass needs besides. Counts are ushorts, too, of
  * which rusticl gives each 4 bytes. */
-static size_t local_bytes(const ndr_sort_request *request, size_t group, size_t per_item)
+size_t ndr_sort_tile_bytes(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts)
 {
     enum { MOST_OF_USHORT = 4 };
-    return group * per_item * (ndr_dtype_size(request->dtype) + MOST_OF_USHORT)
+    return group * per_item * (ndr_dtype_size(request->dtype) + ushorts * MOST_OF_USHORT)
            + group * NDR_SORT_STEP_DIGITS * MOST_OF_USHORT + (NDR_SORT_DIGITS + group) * sizeof(cl_ulong);
+}
+
+/* With their places. */
+static size_t local_bytes(const ndr_sort_request *request, size_t group, size_t per_item)
+{
+    return ndr_sort_tile_bytes(request, group, per_item, 1);
 }
 
 /* More local memory would leave fewer groups on a compute unit. */
@@ -24,15 +30,23 @@ static size_t usable_bytes(const ndr_caps *caps)
 }
 
 /* Groups as the device takes them; as many keys for each item as local memory holds. */
+ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *request, size_t group, size_t ushorts)
+{
+    enum { MAX_PER_ITEM = 15 };
+    const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
+    const size_t most = usable_bytes(caps);
+    ndr_sort_tile t = { .group = group, .per_item = MAX_PER_ITEM };
+    while (t.group > limit || (t.group > 1 && ndr_sort_tile_bytes(request, t.group, 1, ushorts) > most)) t.group /= 2;
+    while (t.per_item > 1 && ndr_sort_tile_bytes(request, t.group, t.per_item, ushorts) > most) t.per_item -= 2;
+    t.local_bytes = ndr_sort_tile_bytes(request, t.group, t.per_item, ushorts);
+    return t;
+}
+
 static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *request)
 {
-    enum { PREFERRED_GROUP = 256, MAX_PER_ITEM = 15 };
-    const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
-    sizes s = { .group = PREFERRED_GROUP, .per_item = MAX_PER_ITEM };
-    while (s.group > limit || (s.group > 1 && local_bytes(request, s.group, 1) > usable_bytes(caps))) s.group /= 2;
-    while (s.per_item > 1 && local_bytes(request, s.group, s.per_item) > usable_bytes(caps)) s.per_item -= 2;
-    s.tiles = ndr_max_size(ndr_ceil_div(request->count, s.group * s.per_item), 1);
-    return s;
+    enum { PREFERRED_GROUP = 256 };
+    const ndr_sort_tile t = ndr_sort_tile_for(caps, request, PREFERRED_GROUP, 1);
+    return (sizes){ t.group, t.per_item, ndr_max_size(ndr_ceil_div(request->count, t.group * t.per_item), 1) };
 }
 
 static void make_plan(const ndr_sort_request *request, sizes s, ndr_op_plan *plan)

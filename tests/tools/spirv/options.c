@@ -11,6 +11,7 @@
 #include "ops/scan/scan.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
+#include "ops/sort/top_k.h"
 
 #include <stdio.h>
 
@@ -61,10 +62,11 @@ static void print_variants(const ndr_caps *caps, const ndr_operation *operation,
 
 static void print_reductions(const ndr_caps *caps)
 {
-    for (ndr_dtype dtype = NDR_DTYPE_I32; dtype <= NDR_DTYPE_F64; ++dtype) {
+    for (ndr_dtype dtype = NDR_DTYPE_I32; dtype <= NDR_DTYPE_BF16; ++dtype) {
         if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
         for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_MAX; ++op)
             for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
+                if (method != NDR_REDUCE_TREE && ndr_dtype_is_narrow(dtype)) continue; /* refused */
                 if (method == NDR_REDUCE_ATOMIC && ndr_dtype_size(dtype) == 8 && !caps->info.has_int64_atomics) continue;
                 print_variants(caps, &ndr_reduce_operation,
                            &(ndr_reduce_request){ .dtype = dtype,
@@ -119,10 +121,29 @@ static void print_sorts(const ndr_caps *caps)
     static const size_t value_bytes[] = { 0, 1, 8, 16, 12 }, counts[] = { 1000, 1000000, 1 << 30 };
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
         for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
-            for (size_t c = 0; c < COUNT_OF(counts); ++c)
-                print_variants(caps, &ndr_sort_operation,
-                               &(ndr_sort_request){
-                                   .dtype = dtype, .bits = 8, .count = counts[c], .value_bytes = value_bytes[i] });
+            for (size_t c = 0; c < COUNT_OF(counts); ++c) {
+                ndr_sort_request sort = {
+                    .dtype = dtype, .bits = 8, .count = counts[c], .value_bytes = value_bytes[i]
+                };
+                print_variants(caps, &ndr_sort_operation, &sort);
+                sort.length = i % 2 ? 10 : 0;
+                print_variants(caps, &ndr_sort_segments_operation, &sort);
+            }
+}
+
+/* Keys of each width and kind, short and long rows, values of one word and of several. */
+static void print_searches(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
+        for (size_t length = 100; length <= 1000000; length *= 10000) {
+            const ndr_top_k_request top = {
+                .order = { .dtype = dtype, .bits = 8 * (unsigned)ndr_dtype_size(dtype), .value_bytes = sizeof(uint64_t) },
+                .rows = 3, .length = length, .k = 10, .value_bytes = length > 100 ? 12 : 2
+            };
+            print_variants(caps, &ndr_top_k_operation, &top);
+            print_variants(caps, &ndr_top_k_select_operation, &top);
+            print_variants(caps, &ndr_top_k_values_operation, &top);
+        }
 }
 
 /* Sizes with and without whole vectors, for the largest tiles. */
@@ -236,6 +257,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
                                                   .count = 1000000,
                                                   .element_bytes = bytes });
     print_sorts(&caps);
+    print_searches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));

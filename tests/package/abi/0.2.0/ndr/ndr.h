@@ -32,7 +32,8 @@
  *   to libndr. A descriptor without the new members works as before, because zero is their default. All other structs
  *   are passed by value, in arrays or inside others, and are fixed: ndr_range, ndr_nd_range, ndr_id, ndr_arg,
  *   ndr_queue_after, ndr_rect_side, ndr_rect_desc, ndr_span, ndr_matrix, ndr_scaling, ndr_image_format, ndr_image_part,
- *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar. docs/abi.md has the details, for bindings of other languages, too.
+ *   ndr_mapped_part, ndr_array, ndr_map_array, ndr_map_scalar, ndr_group_array. docs/abi.md has the details, for bindings
+ *   of other languages, too.
  *
  * The library never exits, aborts, installs a handler or calls OpenCL when the process ends. It prints only if NDR_LOG,
  * ndr_log_set(), NDR_TRACE or ndr_trace_start() enables it.
@@ -123,6 +124,11 @@ NDR_API int32_t ndr_last_cl_error(void);
  * ndr_last_error(). */
 NDR_API const char *ndr_last_build_log(void);
 
+/** Make `sentence` the one of ndr_last_error() on this thread, as a call of libndr that fails does, and return `status`.
+ * For functions that libndr calls, such as those of ndr_host_task() and ndr_group_each(), and for libraries that are
+ * built on libndr. NULL counts as "". */
+NDR_API ndr_status ndr_error_set(ndr_status status, const char *sentence);
+
 /* ---- logging ------------------------------------------------------------------------------------- */
 
 /** How much libndr logs. Each level includes those before it. */
@@ -198,7 +204,10 @@ typedef enum ndr_dtype {
     NDR_DTYPE_U64 = 8,  /**< uint64_t, `ulong`. */
     NDR_DTYPE_F32 = 9,  /**< float. */
     NDR_DTYPE_F64 = 10, /**< double. */
-    NDR_DTYPE_F16 = 11  /**< `half`; a uint16_t holds its bits on the host. Of the operations, ndr_sort() takes it. */
+    NDR_DTYPE_F16 = 11, /**< `half`; a uint16_t holds its bits on the host: ndr_f16_from_float(). Operations that take
+                             it, or BF16, load it as a float, compute with that, and round to store it. */
+    NDR_DTYPE_BF16 = 12 /**< bfloat16, the upper half of a float; a uint16_t holds its bits on the host,
+                             ndr_bf16_from_float(), and a `ushort` in kernels. */
 } ndr_dtype;
 
 /** "f32" and so on; "?" for a value that is not a dtype. Never NULL. */
@@ -206,6 +215,28 @@ NDR_API const char *ndr_dtype_name(ndr_dtype dtype);
 
 /** Bytes of one element; 0 for a value that is not a dtype. */
 NDR_API size_t ndr_dtype_size(ndr_dtype dtype);
+
+/** The bits of the f16 nearest to `value`; of two equally near ones the even one. From 65520 on that is infinity, and
+ * below the normal numbers of f16, 2^-14, a multiple of 2^-24. NaN stays NaN, with its sign and the upper bits of its
+ * payload, and becomes quiet. As IEEE 754's conversion in its default rounding. */
+NDR_API uint16_t ndr_f16_from_float(float value);
+
+/** The value of an f16. It is exact; NaN becomes quiet. */
+NDR_API float ndr_f16_to_float(uint16_t bits);
+
+/** The bits of the bf16 nearest to `value`, as ndr_f16_from_float(). From 2^128 - 2^119, about 3.396e38, on that is
+ * infinity. Numbers below 2^-126 stay multiples of 2^-133. */
+NDR_API uint16_t ndr_bf16_from_float(float value);
+
+/** The value of a bf16. It is exact; NaN becomes quiet. */
+NDR_API float ndr_bf16_to_float(uint16_t bits);
+
+/** Convert `count` floats to elements of F16 or BF16 as the functions above. The memory must not overlap; without
+ * elements both may be NULL. NDR_BAD_ARGUMENT for another dtype, and nothing is converted. */
+NDR_MUST_CHECK ndr_status ndr_narrow_floats(ndr_dtype dtype, size_t count, const float *floats, uint16_t *bits);
+
+/** Convert `count` elements of F16 or BF16 to floats: the reverse of ndr_narrow_floats(). */
+NDR_MUST_CHECK ndr_status ndr_widen_floats(ndr_dtype dtype, size_t count, const uint16_t *bits, float *floats);
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
@@ -706,11 +737,11 @@ NDR_MUST_CHECK ndr_status ndr_buffer_copy(ndr_queue *queue, ndr_buffer *from, si
  * behind it in both waits for it. With `event` NULL, returns when the bytes have arrived. Otherwise a thread of libndr
  * does it; `event` is one of `to_queue`, and neither buffer may be mapped until it has completed.
  *
- * Between contexts the bytes pass through the host's memory. If one of the devices shares it (shares_host_memory of
- * ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most 16 MiB through pinned memory, so that
- * both devices transfer at the same time; the context of `from_queue` keeps that memory, three pieces for each transfer
- * that runs at one time. If it fails then, some bytes may have been written. Within a context it is
- * ndr_buffer_copy(), with the same restriction. */
+ * Between contexts the bytes pass through the host's memory, few of them by a read and a write. If one of the devices
+ * shares it (shares_host_memory of ndr_device_info), nothing else is copied. Otherwise they go in pieces of at most
+ * 16 MiB through pinned memory, so that both devices transfer at the same time; the context of `from_queue` keeps that
+ * memory, three pieces for each transfer that runs at one time. If it fails then, some bytes may have been written.
+ * Within a context it is ndr_buffer_copy(), with the same restriction. */
 NDR_MUST_CHECK ndr_status ndr_buffer_transfer(ndr_queue *from_queue, ndr_buffer *from, size_t from_offset_bytes,
                                               ndr_queue *to_queue, ndr_buffer *to, size_t to_offset_bytes,
                                               size_t size_bytes, ndr_event **event);
@@ -1228,21 +1259,22 @@ typedef struct ndr_reduce_desc {
 /** Enqueue a reduction. */
 NDR_SIZED ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event **event);
 
-/** A row-major matrix in a buffer. */
+/** A matrix in a buffer, stored by rows; of a product with is_column_major, by columns. */
 typedef struct ndr_matrix {
     ndr_buffer *buffer; /**< The buffer; may be NULL when the matrix has no elements. */
     size_t offset;      /**< The offset of element (0, 0), in elements. */
     size_t rows;        /**< May be 0. */
     size_t cols;        /**< May be 0. */
-    size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. */
+    size_t pitch;       /**< Elements from the start of one row to the next; 0 means `cols`. By columns: from the start
+                             of one column to the next; 0 means `rows`. */
 } ndr_matrix;
 
 /** The factors of a product: alpha * a * b + beta * c. Not set (all zeros) means alpha 1 and beta 0. Make one with
  * ndr_scaling_of(), so that a computed factor of 0 counts as 0. */
 typedef struct ndr_scaling {
     bool is_set;  /**< False: the plain product; `alpha` and `beta` must be 0 then. */
-    double alpha; /**< Rounded to the product's dtype. */
-    double beta;  /**< Rounded to the product's dtype. */
+    double alpha; /**< Rounded to the type of the sums; of integers a whole number from -2^31 to 2^31 - 1. */
+    double beta;  /**< The same. */
 } ndr_scaling;
 
 /** The factors alpha and beta. */
@@ -1261,19 +1293,45 @@ typedef enum ndr_accuracy {
                                 ignore it. */
 } ndr_accuracy;
 
-/** c = alpha * a * b + beta * c, once or for each product of a batch.
+/** The part of c that a product computes. */
+typedef enum ndr_matrix_part {
+    NDR_MATRIX_WHOLE = 0, /**< All elements. */
+    NDR_MATRIX_LOWER = 1, /**< Those of row i and column j with j <= i. */
+    NDR_MATRIX_UPPER = 2  /**< Those with j >= i. */
+} ndr_matrix_part;
+
+/** c = alpha * op(a) * op(b) + beta * c, once or for each product of a batch, where op(a) is a, or a transposed.
+ *
+ * Types. Elements of a and b are of `dtype`, those of c of `output_dtype`. F16 and F32 are added in F32, F64 in F64,
+ * and the result is rounded once to the type of c. I8 and U8 are added in I32 modulo 2^32, alpha and beta included:
+ * sums of fewer than 2^17 products of I8, or up to 2^15 of U8, are exact. There are no complex types.
  *
  * A batch is `count` products of one shape, with the same pitches and factors. `a`, `b` and `c` are the matrices of
  * product 0. Those of product i begin i * a_stride, i * b_stride and i * c_stride elements later. A stride of 0 for a
- * or b means that all products use the same matrix. The matrices of c must not overlap each other; they may lie side
- * by side in the same rows. If a or b is in the buffer of c, its elements must not lie between the first and the last
- * element of all c. Small products take much less time in a batch than one after the other. A batch is one launch, one
- * for each 2^15 products, or one or more for each large product. If the driver rejects one of several launches, the
- * error's sentence says how many products are enqueued.
+ * or b means that all products use the same matrix. The matrices of c must not overlap each other; they may lie side by
+ * side in the same rows. Matrices that do not lie at equal distances have buffers of offsets instead: that of product i
+ * begins at element a.offset + a_offsets[i]. Such offsets are on the device, so libndr does not check them: each matrix
+ * must lie in its buffer, and each of c apart from the others and from those of a and b; otherwise the result, and what
+ * is written, is undefined. Small products take much less time in a batch than one after the other. A batch is one
+ * launch, one for each 2^15 products, or one or more for each large product. If the driver rejects one of several
+ * launches, the error's sentence says how many products are enqueued.
  *
- * With beta == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in a, neither a nor b
- * is read. Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of a. With
- * NDR_ACCURACY_TF32 the error may be greater by 2^-10 * |alpha| |A| |B|.
+ * If a or b is in the buffer of c, its elements must not lie between the first and the last element of all c. With beta
+ * == 0, c is not read, so a NaN in it has no effect. With alpha == 0 or no columns in op(a), neither a nor b is read.
+ * With a `part`, the other elements of c are neither read nor written.
+ *
+ * Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of op(a) and eps that of the type
+ * of the sums. With NDR_ACCURACY_TF32 the error may be greater by 2^-10 * |alpha| |A| |B|. If c is F16, the rounding of
+ * the result to it is added. docs/numerics.md has more.
+ *
+ * `epilogue`, an expression of OpenCL C, gives what is stored in an element of c: "fmax(r + bias, 0.0f)". `r` is the
+ * element's alpha * sum + beta * c, not yet rounded to the type of c: a float, a double for F64, an int for I8 and U8.
+ * `row`, `col` and `product`, ulong, say which element it is. The names of `scalars` and `inputs` are those of
+ * ndr_map(). An input has the shape of c: (rows, cols), the same for all products, or (count, rows, cols). Stride 0
+ * repeats its elements along a dimension: a bias for each column has the strides { 0, 1 }. c itself may be an input,
+ * with its buffer, offset, strides and type; other inputs must not overlap c. The value is converted to the type of c
+ * as by an assignment, to F16 by rounding to nearest even; convert_char_sat_rte() rounds and saturates. The epilogue is
+ * compiled as ndr_map_desc.statement, and errors are shown as lines of "epilogue".
  *
  * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
  * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
@@ -1281,17 +1339,36 @@ typedef enum ndr_accuracy {
  * device's memory. The queue keeps this memory. Larger products, and those for which there is no memory, do not use the
  * matrix units. */
 typedef struct ndr_matmul_desc {
-    ndr_dtype dtype;       /**< F32 or F64. */
+    ndr_dtype dtype;       /**< Of a and b: F32, F64, F16, I8 or U8. */
     ndr_scaling scaling;   /**< Default: alpha 1, beta 0. */
-    ndr_matrix a;          /**< m x k */
-    ndr_matrix b;          /**< k x n */
+    ndr_matrix a;          /**< m x k; if transposes_a, k x m. */
+    ndr_matrix b;          /**< k x n; if transposes_b, n x k. */
     ndr_matrix c;          /**< m x n; must not overlap a or b. */
     size_t count;          /**< Products; 0 means 1. */
     size_t a_stride;       /**< Elements from a of one product to a of the next; 0: the same a. Strides of a single
                                 product are ignored. */
     size_t b_stride;       /**< The same for b. */
-    size_t c_stride;       /**< The same for c; 0 is refused in a batch. */
+    size_t c_stride;       /**< The same for c; 0 is refused in a batch, unless there are c_offsets. */
     ndr_accuracy accuracy; /**< Default: FULL. TF32 is faster on GPUs with matrix units. */
+    unsigned unused;       /**< 0. */
+    ndr_dtype output_dtype; /**< Of c. Default: `dtype` of floats, I32 for I8 and U8. F16 and F32 give
+                                 either. With an epilogue, all but F64 give F16, F32, I8, U8 or I32. */
+    ndr_matrix_part part;   /**< Default: all of c. Otherwise c must have as many rows as columns. */
+    bool transposes_a;      /**< a is stored transposed. */
+    bool transposes_b;      /**< b is stored transposed. */
+    bool is_column_major;   /**< All three matrices are stored by columns, not by rows. */
+    unsigned char unused_bytes[5]; /**< 0. */
+    ndr_span a_offsets;     /**< `count` elements of U64: the beginnings of the products' a, instead of a_stride, which
+                                 must be 0. Buffer NULL: a_stride. */
+    ndr_span b_offsets;     /**< The same for b. */
+    ndr_span c_offsets;     /**< The same for c. */
+    const char *epilogue;     /**< "r + bias". NULL: r is stored. */
+    const char *declarations; /**< OpenCL C before the kernel, for the epilogue: functions, structs, macros. NULL:
+                                   none. */
+    const struct ndr_map_scalar *scalars; /**< `scalar_count` values for the epilogue. ndr/ndr_ops.h has the struct. */
+    size_t scalar_count;                  /**< May be 0. */
+    const struct ndr_map_array *inputs;   /**< `input_count` arrays for the epilogue, which are read. */
+    size_t input_count;                   /**< May be 0; with scalars at most 24. */
     NDR_MAY_GROW
 } ndr_matmul_desc;
 

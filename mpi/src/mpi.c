@@ -1,0 +1,232 @@
+/* mpi.c - a rank's device, the memory that the ranks of a host share, and the end of all ranks. */
+#include "own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- failures ---- */
+
+ndr_status ndr_mpi_fail(const char *call, int code)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "", sentence[MPI_MAX_ERROR_STRING + 100];
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    snprintf(sentence, sizeof sentence, "%s: %s", call, text);
+    return ndr_error_set(NDR_DRIVER_ERROR, sentence);
+}
+
+ndr_status ndr_mpi_raise(const ndr_mpi *mpi, ndr_status status)
+{
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    int length = 0;
+    MPI_Errhandler handler;
+    if (status == NDR_OK) return NDR_OK;
+    MPI_Comm_get_errhandler(mpi->comm, &handler);
+    const bool returns = handler == MPI_ERRORS_RETURN;
+    MPI_Errhandler_free(&handler);
+    if (returns) return status;
+    MPI_Get_processor_name(host, &length);
+    fprintf(stderr, "ndr_mpi: rank %d of %d on %s: %s\n", mpi->rank, mpi->size, host, ndr_last_error());
+    fflush(stderr);
+    MPI_Abort(mpi->comm, 1);
+    return status;
+}
+
+void ndr_mpi_check(const ndr_mpi *mpi, ndr_status status) { (void)ndr_mpi_raise(mpi, status); }
+
+/* ---- windows ---- */
+
+/* A mapping pins the memory where the device has its own. Without it transfers are slower, but right. */
+static ndr_buffer *pin(const ndr_mpi *mpi, char *part, size_t size_bytes)
+{
+    ndr_device_info device;
+    ndr_buffer *over;
+    void *host;
+    if (size_bytes == 0 || ndr_context_get_device(mpi->context, &device) != NDR_OK || device.shares_host_memory)
+        return NULL;
+    if (ndr_buffer_create_over(mpi->context, size_bytes, part, &over) != NDR_OK) return NULL;
+    if (ndr_buffer_map(mpi->own->transfers, over, NDR_MAP_READ_WRITE, 0, size_bytes, &host) == NDR_OK) return over;
+    ndr_buffer_destroy(over);
+    return NULL;
+}
+
+ndr_status ndr_mpi_window_create(const ndr_mpi *mpi, size_t size_bytes, ndr_mpi_window *window)
+{
+    MPI_TRY(MPI_Win_allocate_shared, (MPI_Aint)size_bytes, 1, MPI_INFO_NULL, mpi->own->host, &window->part,
+            &window->win);
+    MPI_TRY(MPI_Win_lock_all, MPI_MODE_NOCHECK, window->win);
+    if (size_bytes > 0) memset(window->part, 0, size_bytes); /* its pages are near this rank */
+    window->pin = pin(mpi, window->part, size_bytes);
+    return NDR_OK;
+}
+
+void ndr_mpi_window_destroy(ndr_mpi_window *window)
+{
+    ndr_buffer_destroy(window->pin);
+    if (window->win == MPI_WIN_NULL) return;
+    MPI_Win_unlock_all(window->win);
+    MPI_Win_free(&window->win);
+}
+
+ndr_status ndr_mpi_window_find(const ndr_mpi_window *window, int host_rank, char **part)
+{
+    MPI_Aint bytes;
+    int unit;
+    MPI_TRY(MPI_Win_shared_query, window->win, host_rank, &bytes, &unit, part);
+    return NDR_OK;
+}
+
+/* ---- devices ---- */
+
+static ndr_status count_devices(ndr_device_type type, size_t *count)
+{
+    size_t all;
+    *count = 0;
+    NDR_TRY(ndr_device_list(0, NULL, &all));
+    ndr_device_info *const list = calloc(all, sizeof *list);
+    if (!list) return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for the list of devices");
+    const ndr_status status = ndr_device_list(all, list, &all);
+    for (size_t i = 0; i < all && status == NDR_OK; ++i) *count += list[i].type == type;
+    free(list);
+    return status;
+}
+
+static ndr_status open_part(const ndr_mpi *mpi, const char *device, unsigned units, ndr_context **context)
+{
+    const size_t parts = (size_t)mpi->host_size <= units ? (size_t)mpi->host_size : 0;
+    const ndr_context_desc desc = { .device = device, .part_count = parts, .part = parts ? (size_t)mpi->host_rank : 0 };
+    const ndr_status status = ndr_context_create_with(&desc, context);
+    return status == NDR_UNSUPPORTED ? ndr_context_create(device, context) : status;
+}
+
+/* `first` is what the words name without a number. */
+static ndr_status open_in_turn(const ndr_mpi *mpi, const char *device, const ndr_device_info *first,
+                               ndr_context **context)
+{
+    char nth[64];
+    size_t count;
+    const char *const type = ndr_device_type_name(first->type);
+    if (first->type == NDR_DEVICE_TYPE_CPU) return open_part(mpi, device, first->compute_units, context);
+    if ((device && *device && strcmp(device, type) != 0) || (!device && getenv("NDR_DEVICE")))
+        return ndr_context_create(device, context);
+    NDR_TRY(count_devices(first->type, &count));
+    snprintf(nth, sizeof nth, "%s:%zu", type, (size_t)mpi->host_rank % (count ? count : 1));
+    return ndr_context_create(nth, context);
+}
+
+static ndr_status open_device(ndr_mpi *mpi, const char *device)
+{
+    ndr_context *first;
+    ndr_device_info info;
+    NDR_TRY(ndr_context_create(device, &first));
+    ndr_status status = ndr_context_get_device(first, &info);
+    ndr_context_destroy(first);
+    if (status == NDR_OK) status = open_in_turn(mpi, device, &info, &mpi->context);
+    return status == NDR_OK ? ndr_queue_create(mpi->context, NULL, &mpi->queue) : status;
+}
+
+/* ---- ranks ---- */
+
+static ndr_status find_host_ranks(ndr_mpi *mpi)
+{
+    struct ndr_mpi_own *own = mpi->own;
+    MPI_Group all, host;
+    int leader = 0;
+    int *const ranks = calloc((size_t)mpi->size, sizeof *ranks);
+    own->host_ranks = calloc((size_t)mpi->size, sizeof(int));
+    own->host_leaders = calloc((size_t)mpi->size, sizeof(int));
+    if (!ranks || !own->host_ranks || !own->host_leaders) {
+        free(ranks);
+        return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for the list of ranks");
+    }
+    for (int i = 0; i < mpi->size; ++i) ranks[i] = i;
+    MPI_Comm_group(own->comm, &all);
+    MPI_Comm_group(own->host, &host);
+    MPI_Group_translate_ranks(all, mpi->size, ranks, host, own->host_ranks);
+    MPI_Group_free(&all);
+    MPI_Group_free(&host);
+    free(ranks);
+    if (own->leaders != MPI_COMM_NULL) MPI_Comm_rank(own->leaders, &leader);
+    MPI_TRY(MPI_Bcast, &leader, 1, MPI_INT, 0, own->host);
+    MPI_TRY(MPI_Allgather, &leader, 1, MPI_INT, own->host_leaders, 1, MPI_INT, own->comm);
+    return NDR_OK;
+}
+
+static ndr_status split_hosts(MPI_Comm comm, ndr_mpi *mpi)
+{
+    struct ndr_mpi_own *own = mpi->own;
+    MPI_TRY(MPI_Comm_dup, comm, &mpi->comm);
+    MPI_TRY(MPI_Comm_dup, comm, &own->comm);
+    MPI_TRY(MPI_Comm_rank, comm, &mpi->rank);
+    MPI_TRY(MPI_Comm_size, comm, &mpi->size);
+    MPI_TRY(MPI_Comm_split_type, comm, MPI_COMM_TYPE_SHARED, mpi->rank, MPI_INFO_NULL, &own->host);
+    MPI_TRY(MPI_Comm_rank, own->host, &mpi->host_rank);
+    MPI_TRY(MPI_Comm_size, own->host, &mpi->host_size);
+    MPI_TRY(MPI_Comm_split, comm, mpi->host_rank == 0 ? 0 : MPI_UNDEFINED, mpi->rank, &own->leaders);
+    return find_host_ranks(mpi);
+}
+
+static ndr_status fill(MPI_Comm comm, const char *device, const ndr_mpi *whole, ndr_mpi *mpi)
+{
+    NDR_TRY(split_hosts(comm, mpi));
+    mpi->own->is_part = whole != NULL;
+    if (whole) mpi->context = whole->context, mpi->queue = whole->queue;
+    else NDR_TRY(open_device(mpi, device));
+    NDR_TRY(ndr_queue_create(mpi->context, NULL, &mpi->own->transfers));
+    return ndr_mpi_window_create(mpi, (size_t)NDR_MPI_PIECE_BYTES * NDR_MPI_SLOTS, &mpi->own->window);
+}
+
+static ndr_status create(MPI_Comm comm, const char *device, const ndr_mpi *whole, ndr_mpi **mpi)
+{
+    ndr_mpi *const made = calloc(1, sizeof *made);
+    if (made) made->own = calloc(1, sizeof *made->own);
+    if (!made || !made->own) {
+        free(made);
+        MPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+        return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for a rank");
+    }
+    made->comm = made->own->comm = made->own->host = made->own->leaders = MPI_COMM_NULL;
+    made->own->window.win = MPI_WIN_NULL;
+    const ndr_status status = fill(comm, device, whole, made);
+    if (status == NDR_OK) *mpi = made;
+    else
+        NDR_IGNORE(
+            ndr_mpi_raise(made, status)); /* the others wait: no destruction, which all ranks would have to call */
+    return status;
+}
+
+ndr_status ndr_mpi_create(MPI_Comm comm, const char *device, ndr_mpi **mpi) { return create(comm, device, NULL, mpi); }
+
+ndr_status ndr_mpi_split(const ndr_mpi *mpi, int color, int key, ndr_mpi **part)
+{
+    MPI_Comm comm;
+    MPI_TRY(MPI_Comm_split, mpi->own->comm, color, key, &comm);
+    const ndr_status status = create(comm, NULL, mpi, part);
+    MPI_Comm_free(&comm);
+    return status;
+}
+
+static void free_comm(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+}
+
+void ndr_mpi_destroy(ndr_mpi *mpi)
+{
+    if (!mpi) return;
+    ndr_mpi_window_destroy(&mpi->own->window);
+    ndr_queue_destroy(mpi->own->transfers);
+    if (!mpi->own->is_part) {
+        ndr_queue_destroy(mpi->queue);
+        ndr_context_destroy(mpi->context);
+    }
+    free_comm(&mpi->own->leaders);
+    free_comm(&mpi->own->host);
+    free_comm(&mpi->own->comm);
+    free_comm(&mpi->comm);
+    free(mpi->own->host_ranks);
+    free(mpi->own->host_leaders);
+    free(mpi->own);
+    free(mpi);
+}
