@@ -225,8 +225,8 @@ static void test_sort__of_many_keys_counts_in_64_bits(void **state)
     const size_t before = ndr_sort_large_count, count = quick() ? 300 : 30011;
     ndr_sort_large_count = 1;
     for (size_t t = 0; t < COUNT_OF(some); ++t) {
-        unsigned char *keys = keys_of(some[t], count, RANDOM);
-        check(&(sorting){ .dtype = some[t], .count = count, .offset = t, .value_bytes = 8 * t }, keys);
+        unsigned char *keys = keys_of(some[t], count, RANDOM, seed);
+        check(&(sorting){ .order.dtype = some[t], .count = count, .offset = t, .value_bytes = 8 * t }, keys);
         free(keys);
     }
     ndr_sort_large_count = before;
