@@ -182,21 +182,42 @@ static ndr_status try_map_reduce(trial *t)
     return NDR_OK;
 }
 
+static const int scan_results[][COUNT] = {
+    [NDR_OP_SUM] = { 1, 3, 6, 10, 15 },     [NDR_OP_MIN] = { 1, 1, 1, 1, 1 },
+    [NDR_OP_MAX] = { 1, 2, 3, 4, 5 },       [NDR_OP_PRODUCT] = { 1, 2, 6, 24, 120 },
+    [NDR_OP_BIT_AND] = { 1, 0, 0, 0, 0 },   [NDR_OP_BIT_OR] = { 1, 3, 3, 7, 7 },
+    [NDR_OP_BIT_XOR] = { 1, 3, 0, 4, 1 },   [NDR_OP_LOGICAL_AND] = { 1, 1, 1, 1, 1 },
+    [NDR_OP_LOGICAL_OR] = { 1, 1, 1, 1, 1 }
+};
+
 static ndr_status try_scan(trial *t)
 {
-    static const int wanted[][COUNT] = {
-        [NDR_OP_SUM] = { 1, 3, 6, 10, 15 },     [NDR_OP_MIN] = { 1, 1, 1, 1, 1 },
-        [NDR_OP_MAX] = { 1, 2, 3, 4, 5 },       [NDR_OP_PRODUCT] = { 1, 2, 6, 24, 120 },
-        [NDR_OP_BIT_AND] = { 1, 0, 0, 0, 0 },   [NDR_OP_BIT_OR] = { 1, 3, 3, 7, 7 },
-        [NDR_OP_BIT_XOR] = { 1, 3, 0, 4, 1 },   [NDR_OP_LOGICAL_AND] = { 1, 1, 1, 1, 1 },
-        [NDR_OP_LOGICAL_OR] = { 1, 1, 1, 1, 1 }
-    };
     ndr_scan_desc desc = { .dtype = t->dtype, .op = t->op, .count = t->count };
     EXPLAIN(t, ndr_scan, &desc);
     ndr_buffer *x = numbers(t->dtype, one_to_five, COUNT);
     desc.input.buffer = desc.output.buffer = x, desc.count = COUNT;
     RUN(ndr_scan, &desc);
-    t->is_right = are(x, t->dtype, COUNT, wanted[t->op]);
+    t->is_right = are(x, t->dtype, COUNT, scan_results[t->op]);
+    return NDR_OK;
+}
+
+/* Columns of a matrix, of which each has the five numbers. */
+static ndr_status try_array_scan(trial *t)
+{
+    enum { COLS = 3, ROOM_OF_ALL = 120 };
+    char host[ROOM_OF_ALL] = { 0 };
+    const size_t cols = t->explains ? 1 << 10 : COLS, rows = t->explains ? t->count >> 10 : COUNT;
+    ndr_array_scan_desc desc = { .op = t->op, .input = ndr_array_of(NULL, t->dtype, ndr_range_2d(rows, cols)) };
+    desc.output = desc.input;
+    EXPLAIN(t, ndr_array_scan, &desc);
+    for (size_t i = 0; i < COUNT * COLS; ++i) put(t->dtype, host, i, (int)(i / COLS) + 1);
+    ndr_buffer *x = buffer_of(sizeof host, host);
+    desc.input.buffer = desc.output.buffer = x;
+    RUN(ndr_array_scan, &desc);
+    read_buffer(x, host, sizeof host);
+    ndr_buffer_destroy(x);
+    t->is_right = true;
+    for (size_t i = 0; i < COUNT * COLS; ++i) t->is_right &= get(t->dtype, host, i) == scan_results[t->op][i / COLS];
     return NDR_OK;
 }
 
@@ -229,6 +250,20 @@ static ndr_status try_sort(trial *t)
     desc.keys.buffer = desc.sorted_keys.buffer = x, desc.count = COUNT;
     RUN(ndr_sort, &desc);
     t->is_right = are(x, t->dtype, COUNT, five_to_one);
+    return NDR_OK;
+}
+
+/* The three largest, and where they were. */
+static ndr_status try_top_k(trial *t)
+{
+    static const int places[] = { 2, 4, 0 };
+    ndr_top_k_desc desc = { .dtype = t->dtype, .is_largest = true, .count = t->count, .k = 3 };
+    EXPLAIN(t, ndr_top_k, &desc);
+    ndr_buffer *x = numbers(t->dtype, mixed, COUNT), *y = numbers(t->dtype, NULL, 0), *i = numbers(NDR_DTYPE_U64, NULL, 0);
+    desc.keys.buffer = x, desc.top_keys.buffer = y, desc.top_indexes.buffer = i, desc.count = COUNT;
+    RUN(ndr_top_k, &desc);
+    ndr_buffer_destroy(x);
+    t->is_right = are(y, t->dtype, 3, five_to_one) & are(i, NDR_DTYPE_U64, 3, places);
     return NDR_OK;
 }
 
@@ -389,8 +424,11 @@ static char *table_of(const char *name, size_t *length)
 static const char *cell_on_page(const char *table, const char *row, size_t column)
 {
     static char cell[40];
+    char begin[80];
     size_t length;
-    const char *at = strstr(table_of(table, &length), row);
+    snprintf(begin, sizeof begin, "\n| %s", row);
+    const char *at = strstr(table_of(table, &length), begin);
+    at = at ? at + strlen("\n") : NULL;
     for (size_t bar = 0; at && bar <= column; ++bar) at = strchr(at + 1, '|');
     const char *const end = at ? strchr(at + 1, '|') : NULL;
     const int size = end ? (int)(end - at) - 3 : 0;
@@ -437,8 +475,10 @@ static const struct {
     { "`ndr_map_reduce`, arrays and results", try_map_reduce_of_arrays },
     { "`ndr_map_reduce`, combined in", try_map_reduce },
     { "`ndr_scan`", try_scan },
+    { "`ndr_array_scan`", try_array_scan },
     { "`ndr_select`", try_select },
     { "`ndr_sort`, keys", try_sort },
+    { "`ndr_top_k`, keys", try_top_k },
     { "`ndr_merge`", try_merge },
     { "`ndr_merge_sort`", try_merge_sort },
     { "`ndr_histogram`", try_histogram },
@@ -499,6 +539,16 @@ static ndr_status try_own_operator(trial *t)
     return NDR_OK;
 }
 
+/* Both take the same operators. */
+static ndr_status try_any_scan(trial *t)
+{
+    const ndr_status status = try_array_scan(t);
+    const bool is_right = t->is_right;
+    assert_int_equal(try_scan(t), status);
+    t->is_right &= is_right;
+    return status;
+}
+
 static void add_operators(ndr_text *out)
 {
     static const struct {
@@ -515,7 +565,7 @@ static void add_operators(ndr_text *out)
         ndr_status (*attempt)(trial *t);
     } columns[] = { { "`ndr_reduce`", try_reduce },
                     { "`ndr_map_reduce`", try_map_reduce },
-                    { "`ndr_scan`", try_scan } };
+                    { "`ndr_scan`, `ndr_array_scan`", try_any_scan } };
     static const ndr_op others[][3] = { [NDR_OP_MIN] = { NDR_OP_MAX },
                                         [NDR_OP_BIT_AND] = { NDR_OP_BIT_OR, NDR_OP_BIT_XOR },
                                         [NDR_OP_LOGICAL_AND] = { NDR_OP_LOGICAL_OR },
@@ -774,6 +824,56 @@ static bool scan_by_flags(void)
     return is_right;
 }
 
+static bool array_scan_along_columns(void)
+{
+    trial t = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM };
+    return try_array_scan(&t) == NDR_OK && t.is_right;
+}
+
+/* Every second element, backward. */
+static bool array_scan_with_strides(void)
+{
+    ndr_buffer *x = ints(one_to_five, COUNT);
+    ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .input = ndr_array_of(x, NDR_DTYPE_I32, ndr_range_1d(3)) };
+    desc.input.offset = 4, desc.input.stride[0] = -2;
+    desc.output = desc.input;
+    return GIVES(ndr_array_scan, &desc, x, 9, 2, 8, 4, 5);
+}
+
+static bool sort_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT);
+    const ndr_sort_desc desc = {
+        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .count = COUNT, .sorted_keys = { x, 0 }, .length = 2
+    };
+    return GIVES(ndr_sort, &desc, x, 1, 3, 2, 5, 4);
+}
+
+static bool sort_by_offsets(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT), *offsets = numbers(NDR_DTYPE_U64, (const int[]){ 0, 3, 3, 5 }, 4);
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_I32,
+                                 .keys = { x, 0 },
+                                 .count = COUNT,
+                                 .sorted_keys = { x, 0 },
+                                 .offsets = { offsets, 0 },
+                                 .segments = 3 };
+    const bool is_right = GIVES(ndr_sort, &desc, x, 1, 3, 5, 2, 4);
+    ndr_buffer_destroy(offsets);
+    return is_right;
+}
+
+static bool top_k_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, 4), *y = ints(NULL, 0);
+    const ndr_top_k_desc desc = {
+        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .length = 2, .count = 4, .k = 1, .top_keys = { y, 0 }
+    };
+    const bool is_right = GIVES(ndr_top_k, &desc, y, 1, 2);
+    ndr_buffer_destroy(x);
+    return is_right;
+}
+
 static bool sort_in_place(void)
 {
     ndr_buffer *x = ints(mixed, COUNT), *values = ints(one_to_five, COUNT);
@@ -913,8 +1013,15 @@ static const struct {
     { "`ndr_scan`", SEGMENTS, "equal", scan_by_length },
     { "`ndr_scan`", SEGMENTS, "by flags", scan_by_flags },
     { "`ndr_scan`", IN_PLACE, "yes", scan_in_place },
+    { "`ndr_array_scan`", STRIDES, "yes", array_scan_with_strides },
+    { "`ndr_array_scan`", AXES, "one", array_scan_along_columns },
+    { "`ndr_array_scan`", SEGMENTS, "equal, as rows", array_scan_along_columns },
+    { "`ndr_array_scan`", IN_PLACE, "yes", array_scan_along_columns },
     { "`ndr_select`", COLUMNS, NULL, NULL },
+    { "`ndr_sort`", SEGMENTS, "equal", sort_by_length },
+    { "`ndr_sort`", SEGMENTS, "by offsets", sort_by_offsets },
     { "`ndr_sort`", IN_PLACE, "yes", sort_in_place },
+    { "`ndr_top_k`", SEGMENTS, "equal", top_k_by_length },
     { "`ndr_merge`", OWN, "orders, structs", merge_by_order },
     { "`ndr_merge_sort`", SEGMENTS, "equal", merge_sort_by_length },
     { "`ndr_merge_sort`", SEGMENTS, "by starts", merge_sort_by_starts },
@@ -977,6 +1084,7 @@ static const struct {
     { "`ndr_reduce`", try_reduce },         { "`ndr_map`", try_map },
     { "`ndr_map_reduce`", try_map_reduce }, { "`ndr_scan`", try_scan },
     { "`ndr_select`", try_select },         { "`ndr_sort`", try_sort },
+    { "`ndr_array_scan`", try_array_scan }, { "`ndr_top_k`", try_top_k },
     { "`ndr_merge`", try_merge },           { "`ndr_merge_sort`", try_merge_sort },
     { "`ndr_histogram`", try_histogram },   { "`ndr_array_copy`", try_copy },
     { "`ndr_gather`", try_gather },         { "`ndr_scatter`", try_scatter },
