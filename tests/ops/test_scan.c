@@ -466,7 +466,12 @@ static void test_scan__explains_itself_without_buffers(void **state)
     const ndr_scan_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1000 };
     assert_ok(ndr_scan_explain(context, &desc, sizeof text, text, &length));
     assert_int_equal(strlen(text), length);
-    assert_true(strncmp(text, "chunks; ", 8) == 0 || strncmp(text, "tiles; ", 7) == 0);
+    unsigned named = 0;
+    for (size_t i = 0; i < ndr_scan_operation.variant_count; ++i) {
+        const char *name = ndr_scan_operation.variants[i]->name;
+        named += strncmp(text, name, strlen(name)) == 0 && strncmp(text + strlen(name), "; ", 2) == 0;
+    }
+    if (named != 1) fail_msg("\"%s\" does not begin with the name of a variant", text);
 }
 
 /* ---- refusals ---- */

@@ -25,7 +25,7 @@ static size_t local_bytes(const ndr_scan_request *r, size_t group, size_t vector
  * number of vectors keeps items in different banks. Items note cuts in 64 bits. */
 static size_t most_vectors(unsigned form, const ndr_scan_request *r)
 {
-    enum { OF_ITEMS = 7, OF_COPIES = 11, CUTS = 64 };
+    enum { OF_ITEMS = 7, OF_COPIES = 9, CUTS = 64 };
     const size_t most = form == BY_COPIES ? OF_COPIES : OF_ITEMS;
     const size_t of_cuts = CUTS * r->input.element_bytes / NDR_TILE_VECTOR_BYTES - 1;
     return r->segments ? ndr_min_size(most, of_cuts) : most;

@@ -38,8 +38,8 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_sort_request *r)
 {
     enum { PTX_LOCAL_BYTES = 64 << 10, PTX_CAPABILITY = 800 };
     const size_t key = ndr_dtype_size(r->dtype), value = value_bytes(r), words = (key + value + 3) / 4;
-    sizes s = { .group = value ? 384 : 512,
-                .per_item = value ? 20 : 22,
+    sizes s = { .group = 512,
+                .per_item = value ? 15 : 22,
                 .sum_bytes = r->count >= ndr_sort_large_count ? sizeof(cl_ulong) : sizeof(cl_uint),
                 .is_patched = caps->compute_capability >= PTX_CAPABILITY };
     s.has_room = s.is_patched && value > 0 && words <= 2;
