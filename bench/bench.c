@@ -108,6 +108,7 @@ static const struct {
     { scan_rows, false },       { launch_rows, false },    { cold_rows, false },      { get_rows, false },
     { sort_rows, false },       { move_rows, false },      { axes_rows, false },       { forms_rows, false },
     { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
+    { gpu_operation_rows, true },
 };
 
 /* Call `with` for each row whose name matches. */

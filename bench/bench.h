@@ -112,7 +112,7 @@ row_list axes_rows(void), forms_rows(void);
 row_list scan_rows(void);
 row_list move_rows(void);
 row_list sort_rows(void);
-row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void);
+row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void), gpu_operation_rows(void);
 
 /* ---- rivals.c ---- */
 

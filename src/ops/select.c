@@ -17,12 +17,24 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
-/* Buffers begin where it reads and writes. */
-static bool may_take_copy_engine(const ndr_caps *caps)
+/* The copy engine reads maps where buffers begin. */
+static bool may_take_maps(const ndr_caps *caps)
 {
     enum { MAP_BYTES = 128 };
     return may_take_mma(caps) && caps->info.view_align_bytes % MAP_BYTES == 0;
 }
+
+static bool has_progress_of(const ndr_caps *caps, size_t items)
+{
+    return caps->groups_progress && caps->info.max_group_size >= items && caps->info.max_local_size[2] >= items;
+}
+
+/* Of a group half of the items wait for tiles. */
+static bool has_progress(const ndr_caps *caps) { return has_progress_of(caps, 2); }
+
+static bool has_votes(const ndr_caps *caps) { return has_progress_of(caps, 256); }
+
+static bool has_copy_engine(const ndr_caps *caps) { return has_progress(caps) && caps->compute_capability >= 900; }
 
 static bool has_large_groups(const ndr_caps *caps)
 {
@@ -44,7 +56,11 @@ static const struct {
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
     { NDR_NEEDS_NARROW_MMA, "PTX that copies and multiplies matrices of half, bfloat16 and bytes",
-      may_take_copy_engine },
+      may_take_maps },
+    { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
+    { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
+    { NDR_NEEDS_COPY_ENGINE,
+      "groups that go on while others wait for them, and the copy engine of compute capability 9.0", has_copy_engine },
 };
 
 const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)
@@ -163,7 +179,7 @@ static bool waits_for_trial(const ndr_operation *operation, ndr_context *context
 {
     ndr_choices *choices;
     const ndr_lacks untried = find_untried(operation, context);
-    if (!(untried & ndr_op_leave_out(operation, variant))) return false;
+    if (!variant->proves_later || !(untried & ndr_op_leave_out(operation, variant))) return false;
     if (ndr_choices_get(context, &choices) != NDR_OK) return false;
     if (atomic_load(&choices->trusts) || choices->tried_for) return false;
     if (!ndr_op_select(operation, &context->caps, lacks | untried, NULL, request)) return false;

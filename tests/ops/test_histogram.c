@@ -426,7 +426,7 @@ static void test_histogram__explains_its_choice(void **state)
     const ndr_histogram_desc d = plain();
     size_t length = 0;
     assert_ok(ndr_histogram_explain(context, &d, sizeof text, text, &length));
-    const char *const wanted = ndr_has_vectors(&context->caps) ? "chunks; not groups: " : "groups; not chunks: ";
+    const char *const wanted = ndr_has_vectors(&context->caps) ? "chunks; not bytes: " : "groups; not chunks: ";
     if (!forced_variant) assert_memory_equal(text, wanted, strlen(wanted));
     assert_int_equal(length, strlen(text));
 }

@@ -304,4 +304,4 @@ static ndr_status launch(ndr_op_job *job)
 extern const ndr_op_variant ndr_matmul_tiled;
 NDR_OP_VARIANT(matmul, units, "gemm_units", NDR_NEEDS_NARROW_MMA, .others = { "gemm_units_bring", "gemm_units_add" },
                .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write, .plan = plan, .launch = launch,
-               .prove = ndr_matmul_prove, .instead = &ndr_matmul_tiled);
+               .prove = ndr_matmul_prove, .proves_later = true, .instead = &ndr_matmul_tiled);
