@@ -221,6 +221,7 @@ static void print_narrow(const ndr_caps *caps)
                                                   .transposes_a = i & 1,
                                                   .transposes_b = i & 2,
                                                   .part = (ndr_matrix_part)(i % 3),
+                                                  .core = ndr_core_of(0),
                                                   .depth = side });
         }
 }
@@ -335,6 +336,7 @@ static void print_units(void)
                                               .a = { .rows = m, .cols = k, .pitch = k, .element_bytes = 2 },
                                               .b = { .rows = k, .cols = n, .pitch = n, .element_bytes = 2 },
                                               .c = { .rows = m, .cols = n, .pitch = n, .element_bytes = 2 },
+                                              .core = ndr_core_of(0),
                                               .depth = k });
     }
 }
