@@ -65,7 +65,8 @@ struct ndr_op_variant {
     /* Of a variant that uses more than OpenCL C, which is tried before its first use: whether its results on this device
      * are right. NULL: it uses no more. */
     ndr_status (*prove)(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
-    bool proves_later; /* prove() takes seconds: a thread tries it while calls take others, whose last bits may differ */
+    /* prove() takes seconds: a thread tries the variant while calls take others, whose results may have other bits. */
+    bool proves_later;
     const ndr_op_variant *instead; /* runs if there is no memory for the workspace; NULL: the call fails */
 };
 
