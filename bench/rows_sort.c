@@ -130,7 +130,7 @@ static bool check(void *job, const contender *who, size_t calls, bool thoroughly
     return sum == 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -146,7 +146,7 @@ static bool check_segments(void *job, const contender *who, size_t calls, bool t
     (void)calls;
     for (size_t s = 0; is_right && s < (thoroughly ? j->of.count / length : 1); ++s) {
         memcpy(wanted, (const uint32_t *)j->keys.host + s * length, length * sizeof *wanted);
-        qsort(wanted, length, sizeof *wanted, compare);
+        qsort(wanted, length, sizeof *wanted, compare_keys);
         is_right = memcmp(wanted, (const uint32_t *)j->sorted_keys.host + s * k, k * sizeof *wanted) == 0;
         if (!is_right) fprintf(stderr, "bench: %s: segment %zu is wrong\n", who->name, s);
     }
