@@ -414,8 +414,7 @@ static form random_form(ndr_dtype dtype, uint64_t *seed)
 static void check_forms(ndr_dtype dtype)
 {
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
-    const bool is_slow = forced_variant && is_variant(forced_variant, "blocked") && device.type == NDR_DEVICE_TYPE_CPU;
-    const uint64_t cases = number_from_env("NDR_TEST_LONG", 0) ? 100 : quick() ? 2 : is_slow ? 4 : 10;
+    const uint64_t cases = number_from_env("NDR_TEST_LONG", 0) ? 30 : quick() ? 2 : 4;
     for (uint64_t seed = first; seed < first + cases; ++seed) {
         uint64_t state = seed * 64 + dtype;
         const form f = random_form(dtype, &state);
