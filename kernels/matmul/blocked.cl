@@ -279,6 +279,9 @@ static inline uint first_row(uint item)
 #define SHARED_LOADS ((SHARED + GROUP - 1) / GROUP)
 #define SHARED_ROW(e) ((item + (e) * GROUP) / TILE_N * LANES + ROW(i))
 #define SHARED_COL(e) ((item + (e) * GROUP) % TILE_N)
+#define IS_STORED(e)                                                                                                 \
+    (item + (e) * GROUP < SHARED && SHARED_ROW(e) >= at.above && SHARED_ROW(e) < at.above + at.rows                  \
+     && SHARED_COL(e) >= at.before && SHARED_COL(e) < at.before + at.cols)
 
 /* With whole vectors of A and B, unrolled code would need more registers; with single elements, the loop does. */
 #if HAS_VECTORS
@@ -305,18 +308,12 @@ store_elements(global OUT_T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *s
         barrier(CLK_LOCAL_MEM_FENCE);
         T old[SHARED_LOADS];
 #pragma unroll
-        for (uint e = 0; e < SHARED_LOADS; ++e) {
-            const uint row = clamp(SHARED_ROW(e), at.above, at.above + at.rows - 1);
-            const uint col = clamp(SHARED_COL(e), at.before, at.before + at.cols - 1);
-            old[e] = beta == (T)0 ? (T)0 : beta * c[row * c_pitch + col]; /* 0: C is not read, it may hold NaN */
-        }
+        for (uint e = 0; e < SHARED_LOADS; ++e) /* 0: C is not read, it may hold NaN */
+            old[e] = beta != (T)0 && IS_STORED(e) ? beta * c[SHARED_ROW(e) * c_pitch + SHARED_COL(e)] : (T)0;
 #pragma unroll
-        for (uint e = 0; e < SHARED_LOADS; ++e) {
-            const uint row = SHARED_ROW(e), col = SHARED_COL(e);
-            const bool is_stored = item + e * GROUP < SHARED && row >= at.above && row < at.above + at.rows
-                                   && col >= at.before && col < at.before + at.cols;
-            if (is_stored) c[row * c_pitch + col] = alpha * scratch[item + e * GROUP] + old[e];
-        }
+        for (uint e = 0; e < SHARED_LOADS; ++e)
+            if (IS_STORED(e))
+                c[SHARED_ROW(e) * c_pitch + SHARED_COL(e)] = alpha * scratch[item + e * GROUP] + old[e];
     }
 }
 #endif
