@@ -232,6 +232,19 @@ static ndr_status try_sort(trial *t)
     return NDR_OK;
 }
 
+static ndr_status try_top_k(trial *t)
+{
+    ndr_top_k_desc desc = { .dtype = t->dtype, .is_largest = true, .count = t->count, .k = 2 };
+    EXPLAIN(t, ndr_top_k, &desc);
+    ndr_buffer *x = numbers(t->dtype, mixed, COUNT), *y = numbers(t->dtype, NULL, 0);
+    ndr_buffer *at = numbers(NDR_DTYPE_U64, NULL, 0);
+    desc.keys.buffer = x, desc.top_keys.buffer = y, desc.top_indexes.buffer = at, desc.count = COUNT;
+    RUN(ndr_top_k, &desc);
+    ndr_buffer_destroy(x);
+    t->is_right = are(y, t->dtype, 2, five_to_one) & are(at, NDR_DTYPE_U64, 2, (const int[]){ 2, 4 });
+    return NDR_OK;
+}
+
 static ndr_status try_merge(trial *t)
 {
     ndr_merge_desc desc = { .dtype = t->dtype, .first_count = t->count, .second_count = t->count };
@@ -389,8 +402,11 @@ static char *table_of(const char *name, size_t *length)
 static const char *cell_on_page(const char *table, const char *row, size_t column)
 {
     static char cell[40];
+    char begin[80];
     size_t length;
-    const char *at = strstr(table_of(table, &length), row);
+    snprintf(begin, sizeof begin, "\n| %s |", row);
+    const char *at = strstr(table_of(table, &length), begin);
+    if (at) at += strlen(begin) - 2;
     for (size_t bar = 0; at && bar <= column; ++bar) at = strchr(at + 1, '|');
     const char *const end = at ? strchr(at + 1, '|') : NULL;
     const int size = end ? (int)(end - at) - 3 : 0;
@@ -403,7 +419,7 @@ static const char *cell_on_page(const char *table, const char *row, size_t colum
 /* A context whose device has no f64. */
 static ndr_context *without_f64;
 
-/* Where a cell is: a table, the text of a row that no other begins with, and the number of a column. */
+/* Where a cell is: a table, the first cell of a row, and the number of a column behind it. */
 typedef struct place {
     const char *table, *row;
     size_t column;
@@ -439,6 +455,7 @@ static const struct {
     { "`ndr_scan`", try_scan },
     { "`ndr_select`", try_select },
     { "`ndr_sort`, keys", try_sort },
+    { "`ndr_top_k`, keys", try_top_k },
     { "`ndr_merge`", try_merge },
     { "`ndr_merge_sort`", try_merge_sort },
     { "`ndr_histogram`", try_histogram },
@@ -787,6 +804,40 @@ static bool sort_in_place(void)
     return GIVES(ndr_sort, &desc, x, 1, 2, 3, 4, 5) & ARE(values, 2, 4, 1, 5, 3);
 }
 
+static ndr_sort_desc sort_of(ndr_buffer *x)
+{
+    return (ndr_sort_desc){ .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .count = COUNT, .sorted_keys = { x, 0 } };
+}
+
+static bool sort_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT);
+    ndr_sort_desc desc = sort_of(x);
+    desc.length = 3;
+    return GIVES(ndr_sort, &desc, x, 1, 3, 5, 2, 4);
+}
+
+static bool sort_by_offsets(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT), *ends = numbers(NDR_DTYPE_U64, (const int[]){ 0, 2, 2, 5 }, 4);
+    ndr_sort_desc desc = sort_of(x);
+    desc.offsets.buffer = ends, desc.segments = 3;
+    const bool is_right = GIVES(ndr_sort, &desc, x, 1, 3, 2, 4, 5);
+    ndr_buffer_destroy(ends);
+    return is_right;
+}
+
+static bool top_k_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT), *y = ints(NULL, 0);
+    const ndr_top_k_desc desc = {
+        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .length = 2, .count = 4, .k = 1, .top_keys = { y, 0 }
+    };
+    const bool is_right = GIVES(ndr_top_k, &desc, y, 1, 2);
+    ndr_buffer_destroy(x);
+    return is_right;
+}
+
 static bool merge_by_order(void)
 {
     ndr_buffer *x = ints((const int[]){ 5, 3, 1, 4, 2 }, COUNT), *y = ints(NULL, 0);
@@ -914,7 +965,10 @@ static const struct {
     { "`ndr_scan`", SEGMENTS, "by flags", scan_by_flags },
     { "`ndr_scan`", IN_PLACE, "yes", scan_in_place },
     { "`ndr_select`", COLUMNS, NULL, NULL },
+    { "`ndr_sort`", SEGMENTS, "equal", sort_by_length },
+    { "`ndr_sort`", SEGMENTS, "by offsets", sort_by_offsets },
     { "`ndr_sort`", IN_PLACE, "yes", sort_in_place },
+    { "`ndr_top_k`", SEGMENTS, "equal", top_k_by_length },
     { "`ndr_merge`", OWN, "orders, structs", merge_by_order },
     { "`ndr_merge_sort`", SEGMENTS, "equal", merge_sort_by_length },
     { "`ndr_merge_sort`", SEGMENTS, "by starts", merge_sort_by_starts },
@@ -974,13 +1028,11 @@ static const struct {
     const char *name;
     ndr_status (*attempt)(trial *t);
 } operations[] = {
-    { "`ndr_reduce`", try_reduce },         { "`ndr_map`", try_map },
-    { "`ndr_map_reduce`", try_map_reduce }, { "`ndr_scan`", try_scan },
-    { "`ndr_select`", try_select },         { "`ndr_sort`", try_sort },
-    { "`ndr_merge`", try_merge },           { "`ndr_merge_sort`", try_merge_sort },
-    { "`ndr_histogram`", try_histogram },   { "`ndr_array_copy`", try_copy },
-    { "`ndr_gather`", try_gather },         { "`ndr_scatter`", try_scatter },
-    { "`ndr_random`", try_uniform },        { "`ndr_matmul`", try_matmul },
+    { "`ndr_reduce`", try_reduce },       { "`ndr_map`", try_map },         { "`ndr_map_reduce`", try_map_reduce },
+    { "`ndr_scan`", try_scan },           { "`ndr_select`", try_select },   { "`ndr_sort`", try_sort },
+    { "`ndr_top_k`", try_top_k },         { "`ndr_merge`", try_merge },     { "`ndr_merge_sort`", try_merge_sort },
+    { "`ndr_histogram`", try_histogram }, { "`ndr_array_copy`", try_copy }, { "`ndr_gather`", try_gather },
+    { "`ndr_scatter`", try_scatter },     { "`ndr_random`", try_uniform },  { "`ndr_matmul`", try_matmul },
 };
 
 /* What a call of 2^20 elements of f32 would run, a product of 1000 x 1000 x 1000. */
