@@ -1,4 +1,4 @@
-/* rows_scan.h - the operands of a scan, for its rivals. */
+/* rows_scan.h - the operands of a scan, and of scans along an axis of a matrix, for their rivals. */
 #ifndef ROWS_SCAN_H
 #define ROWS_SCAN_H
 
@@ -16,5 +16,18 @@ typedef struct scan {
 } scan;
 
 extern const work scan_work;
+
+typedef struct line_shape {
+    size_t rows, cols;
+    unsigned axis;
+} line_shape;
+
+/* Of f32. */
+typedef struct line_scan {
+    line_shape of;
+    shared_memory input, output;
+} line_scan;
+
+extern const work line_work;
 
 #endif

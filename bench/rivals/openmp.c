@@ -73,6 +73,48 @@ static void run_scan(void *job)
     (j->of.dtype == NDR_DTYPE_F32 ? scan_f32 : scan_i32)(j->input.host, j->of.count, j->output.host);
 }
 
+/* Rows: a thread has whole ones. Columns: a thread has some of them, or, if there are few, some of the rows, in two passes. */
+static void run_lines(void *job)
+{
+    enum { MOST = 512 };
+    line_scan *j = job;
+    const size_t rows = j->of.rows, cols = j->of.cols, threads = (size_t)omp_get_max_threads();
+    const float *x = j->input.host;
+    float *y = j->output.host;
+    if (j->of.axis == 1) {
+#pragma omp parallel for schedule(static)
+        for (size_t r = 0; r < rows; ++r) {
+            float sum = 0;
+#pragma omp simd reduction(inscan, + : sum)
+            for (size_t i = r * cols; i < (r + 1) * cols; ++i) {
+                sum += x[i];
+#pragma omp scan inclusive(sum)
+                y[i] = sum;
+            }
+        }
+        return;
+    }
+    const size_t parts = cols < MOST ? threads : 1, size = (rows + parts - 1) / parts;
+    float *sums = calloc(parts * cols, sizeof *sums);
+    for (int pass = parts > 1 ? 0 : 1; pass < 2; ++pass) {
+#pragma omp parallel for collapse(2) schedule(static)
+        for (size_t p = 0; p < parts; ++p)
+            for (size_t left = 0; left < cols; left += MOST) {
+                const size_t width = SMALLER(cols - left, MOST), end = SMALLER(rows, (p + 1) * size);
+                float sum[MOST] = { 0 };
+                for (size_t q = 0; pass && q < p; ++q)
+                    for (size_t k = 0; k < width; ++k) sum[k] += sums[q * cols + left + k];
+                for (size_t r = p * size; r < end; ++r)
+                    for (size_t k = 0; k < width; ++k) {
+                        sum[k] += x[r * cols + left + k];
+                        if (pass) y[r * cols + left + k] = sum[k];
+                    }
+                for (size_t k = 0; !pass && k < width; ++k) sums[p * cols + left + k] = sum[k];
+            }
+    }
+    free(sums);
+}
+
 /* By tiles of 32 x 32. */
 static void run_transpose(void *job)
 {
@@ -138,6 +180,7 @@ const rival rival_openmp = {
     .entries = { { &reduce_work, { .name = "OpenMP loop", .run = run_loop } },
                  { &axes_work, { .name = "OpenMP loops", .run = run_axes } },
                  { &scan_work, { .name = "OpenMP loops", .run = run_scan } },
+                 { &line_work, { .name = "OpenMP loops", .run = run_lines } },
                  { &transpose_work, { .name = "OpenMP loops", .run = run_transpose } },
                  { &gather_work, { .name = "OpenMP loops", .run = run_gather } } },
 };

@@ -1489,6 +1489,11 @@ template <class Self> class commands
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_random(q, &desc, e); });
     }
 
+    result<void> array_scan(const ndr_array_scan_desc &desc, event *done = nullptr) const
+    {
+        return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_array_scan(q, &desc, e); });
+    }
+
     result<void> scan(const ndr_scan_desc &desc, event *done = nullptr) const
     {
         return enqueue(done, [&](ndr_queue *q, ndr_event **e) { return ndr_scan(q, &desc, e); });

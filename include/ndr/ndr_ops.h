@@ -332,7 +332,7 @@ NDR_SIZED ndr_status ndr_random_explain(ndr_context *context, const ndr_random_d
  * initial value and the elements that s combines, on devices with groups of 256 items; docs/numerics.md has more. */
 typedef struct ndr_scan_desc {
     ndr_dtype dtype;   /**< I8 to U64, F32 or F64. */
-    ndr_op op;         /**< Any; the bit operators for integers only. */
+    ndr_op op;         /**< Any but ARG_MIN and ARG_MAX; the bit operators for integers only. */
     bool is_exclusive; /**< Leave out the element itself. Default: inclusive. */
     bool is_backward;  /**< From the last element to the first one. */
     ndr_arg initial;   /**< ndr_arg_of() of a value of the dtype; not set: none. */
@@ -352,6 +352,29 @@ NDR_SIZED ndr_status ndr_scan(ndr_queue *queue, const ndr_scan_desc *desc, ndr_e
 /** Which implementation ndr_scan() would run, as ndr_reduce_explain(). Whether flags.buffer is NULL is read, too. */
 NDR_SIZED ndr_status ndr_scan_explain(ndr_context *context, const ndr_scan_desc *desc, size_t capacity, char *text,
                                       size_t *length);
+
+/** The same along a dimension of an array: each line of elements along `axis` is scanned by itself, for each index of the other
+ * dimensions. Along dimension 1 of a matrix these are its rows, along 0 its columns.
+ *
+ * Results have the same bits on every run: the order of combination depends on shape, strides, options and limits of the
+ * device alone. Integers, NaN and float sums are as of ndr_scan(). */
+typedef struct ndr_array_scan_desc {
+    ndr_op op;         /**< As of ndr_scan(). */
+    bool is_exclusive; /**< Leave out the element itself. Default: inclusive. */
+    bool is_backward;  /**< From the last element of a line to the first one. */
+    unsigned axis;     /**< The dimension along which lines lie. Default: 0. */
+    ndr_arg initial;   /**< ndr_arg_of() of a value of the dtype; not set: none. */
+    ndr_array input;   /**< Read only. I8 to U64, F32 or F64. */
+    ndr_array output;  /**< Of the same dtype and shape. The same elements as the input (a scan in place), or none of them. */
+    NDR_MAY_GROW
+} ndr_array_scan_desc;
+
+/** Enqueue scans along an axis. */
+NDR_SIZED ndr_status ndr_array_scan(ndr_queue *queue, const ndr_array_scan_desc *desc, ndr_event **event);
+
+/** Which implementation ndr_array_scan() would run, as ndr_reduce_explain(). It may be one of ndr_scan(). */
+NDR_SIZED ndr_status ndr_array_scan_explain(ndr_context *context, const ndr_array_scan_desc *desc, size_t capacity,
+                                            char *text, size_t *length);
 
 /* ---- select -------------------------------------------------------------------------------------- */
 
@@ -601,6 +624,10 @@ NDR_MUST_CHECK ndr_status ndr_sort_sized(ndr_queue *queue, const ndr_sort_desc *
                                          ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_sort_explain_sized(ndr_context *context, const ndr_sort_desc *desc, size_t desc_bytes,
                                                  size_t capacity, char *text, size_t *length);
+NDR_MUST_CHECK ndr_status ndr_array_scan_sized(ndr_queue *queue, const ndr_array_scan_desc *desc, size_t desc_bytes,
+                                               ndr_event **event);
+NDR_MUST_CHECK ndr_status ndr_array_scan_explain_sized(ndr_context *context, const ndr_array_scan_desc *desc,
+                                                       size_t desc_bytes, size_t capacity, char *text, size_t *length);
 NDR_MUST_CHECK ndr_status ndr_top_k_sized(ndr_queue *queue, const ndr_top_k_desc *desc, size_t desc_bytes,
                                           ndr_event **event);
 NDR_MUST_CHECK ndr_status ndr_top_k_explain_sized(ndr_context *context, const ndr_top_k_desc *desc, size_t desc_bytes,
@@ -712,6 +739,17 @@ static inline ndr_status ndr_sort_explain(ndr_context *context_, const ndr_sort_
     return ndr_sort_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
 }
 
+static inline ndr_status ndr_array_scan(ndr_queue *queue_, const ndr_array_scan_desc *desc_, ndr_event **event_)
+{
+    return ndr_array_scan_sized(queue_, desc_, sizeof *desc_, event_);
+}
+
+static inline ndr_status ndr_array_scan_explain(ndr_context *context_, const ndr_array_scan_desc *desc_, size_t capacity_,
+                                                char *text_, size_t *length_)
+{
+    return ndr_array_scan_explain_sized(context_, desc_, sizeof *desc_, capacity_, text_, length_);
+}
+
 static inline ndr_status ndr_top_k(ndr_queue *queue_, const ndr_top_k_desc *desc_, ndr_event **event_)
 {
     return ndr_top_k_sized(queue_, desc_, sizeof *desc_, event_);
@@ -783,6 +821,7 @@ static inline ndr_status ndr_map_reduce_explain(ndr_context *context_, const ndr
 #define ndr_histogram(queue, ...) ndr_histogram(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_random(queue, ...) ndr_random(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_scan(queue, ...) ndr_scan(NDR_QUEUE_(queue), __VA_ARGS__)
+#define ndr_array_scan(queue, ...) ndr_array_scan(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_select(queue, ...) ndr_select(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_merge(queue, ...) ndr_merge(NDR_QUEUE_(queue), __VA_ARGS__)
 #define ndr_merge_sort(queue, ...) ndr_merge_sort(NDR_QUEUE_(queue), __VA_ARGS__)

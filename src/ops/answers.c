@@ -151,6 +151,32 @@ static ndr_status ask_scan(ndr_trial *t, size_t i)
     return check(t, &out, "the scan of u32");
 }
 
+/* ---- scans of lines: sums along either dimension of a matrix ---- */
+
+static ndr_status ask_array_scan(ndr_trial *t, size_t i)
+{
+    array in, out;
+    const size_t axis = i / SIZES, size = ndr_max_size(sizes[i % SIZES] / 37, 1);
+    const ndr_range shape = axis ? ndr_range_2d(37, size) : ndr_range_2d(size, 37);
+    const ndr_array matrix = ndr_array_of(NULL, NDR_DTYPE_U32, shape);
+    ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .axis = (unsigned)axis, .input = matrix, .output = matrix };
+    const size_t count = size * 37, step = axis ? 1 : 37, line = axis ? size : count;
+    if (axis) ++desc.input.stride[0]; /* rows that are apart, which are not segments */
+    desc.input.offset = desc.output.offset = BEFORE;
+    EXPLAIN(t, ndr_array_scan_explain, desc);
+    NDR_TRY(make(t, count + 37 * axis, 4, &in));
+    NDR_TRY(make_output(t, count, 4, &out));
+    for (size_t j = 0; j < count; ++j) {
+        words_of(&in)[axis ? j + j / size : j] = mix(j);
+        words_of(&out)[j] = mix(j) + (j % line < step ? 0 : words_of(&out)[j - step]);
+    }
+    NDR_TRY(upload(t, &in));
+    desc.input.buffer = in.buffer;
+    desc.output.buffer = out.buffer;
+    NDR_TRY(ndr_array_scan(t->queue, &desc, NULL));
+    return check(t, &out, axis ? "the scans of rows of u32" : "the scans of columns of u32");
+}
+
 /* ---- select ---- */
 
 static ndr_status ask_select(ndr_trial *t, size_t i)
@@ -478,7 +504,7 @@ static ndr_status ask_scatter(ndr_trial *t, size_t i)
 /* ---- all ---- */
 
 #define OPERATIONS(V)                                                                        \
-    V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(select) V(sort) \
+    V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(array_scan) V(select) V(sort) \
         V(sort_segments) V(top_k) V(top_k_select) V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
@@ -491,6 +517,7 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_gather_operation, SIZES, ask_gather },
     { &ndr_scatter_operation, SIZES, ask_scatter },
     { &ndr_scan_operation, SIZES, ask_scan },
+    { &ndr_array_scan_operation, 2 * SIZES, ask_array_scan },
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
     { &ndr_sort_segments_operation, NDR_COUNT_OF(segment_lengths), ask_sort_segments },

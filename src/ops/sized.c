@@ -42,6 +42,7 @@ static ndr_status read_desc(const char *call, const void *desc, size_t desc_byte
     ROW(ndr_histogram, ndr_queue, ndr_histogram_desc, ndr_event) \
     ROW(ndr_random, ndr_queue, ndr_random_desc, ndr_event) \
     ROW(ndr_scan, ndr_queue, ndr_scan_desc, ndr_event) \
+    ROW(ndr_array_scan, ndr_queue, ndr_array_scan_desc, ndr_event) \
     ROW(ndr_select, ndr_queue, ndr_select_desc, ndr_event) \
     ROW(ndr_merge, ndr_queue, ndr_merge_desc, ndr_event) \
     ROW(ndr_merge_sort, ndr_queue, ndr_merge_sort_desc, ndr_event) \
@@ -144,6 +145,7 @@ ndr_status ndr_kernel_get_sub_groups_sized(const ndr_kernel *kernel, const ndr_r
     ROW(ndr_matmul_explain, ndr_matmul_desc) \
     ROW(ndr_random_explain, ndr_random_desc) \
     ROW(ndr_scan_explain, ndr_scan_desc) \
+    ROW(ndr_array_scan_explain, ndr_array_scan_desc) \
     ROW(ndr_select_explain, ndr_select_desc) \
     ROW(ndr_merge_explain, ndr_merge_desc) \
     ROW(ndr_merge_sort_explain, ndr_merge_sort_desc) \

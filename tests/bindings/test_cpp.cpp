@@ -590,6 +590,13 @@ void test_cpp__operations_take_their_type_from_the_buffers(void **)
     scan.output.buffer = out.get();
     need(s.queue.scan(scan));
     assert_int_equal(need(s.queue.read(out))[3], 10);
+    ndr_array_scan_desc rows{};
+    rows.op = NDR_OP_SUM;
+    rows.axis = 1;
+    rows.input = ndr_array_of(four.get(), NDR_DTYPE_I32, ndr_range_2d(2, 2));
+    rows.output = ndr_array_of(out.get(), NDR_DTYPE_I32, ndr_range_2d(2, 2));
+    need(s.queue.array_scan(rows));
+    assert_int_equal(need(s.queue.read(out))[3], 5);
     ndr_sort_desc sort{};
     sort.dtype = NDR_DTYPE_I32;
     sort.keys.buffer = four.get();

@@ -18,7 +18,7 @@
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
-#include "ops/scan/scan.h"
+#include "ops/scan/lines.h"
 #include "ops/sort/sort.h"
 #include "ops/sort/top_k.h"
 
@@ -770,6 +770,21 @@ MISTAKE(scan_bits_of_floats, scan_with(NDR_DTYPE_F32, NDR_OP_BIT_OR, (ndr_arg){ 
 MISTAKE(scan_bad_initial, scan_with(NDR_DTYPE_U32, NDR_OP_SUM, ndr_arg_of(-1), 0, 100))
 MISTAKE(scan_two_segments, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 5, 100))
 MISTAKE(scan_into_half, scan_with(NDR_DTYPE_F32, NDR_OP_SUM, (ndr_arg){ 0 }, 0, 50))
+
+/* Scan 6 rows of 10 floats of x along an axis into an array of as many rows. */
+static ndr_status array_scan_with(unsigned axis, size_t cols, bool transposes)
+{
+    ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .axis = axis,
+                                 .input = ndr_array_of(x, NDR_DTYPE_F32, ndr_range_2d(6, 10)),
+                                 .output = ndr_array_of(x, NDR_DTYPE_F32, ndr_range_2d(6, cols)) };
+    if (transposes) desc.output.stride[0] = 1, desc.output.stride[1] = 6;
+    return ndr_array_scan(queue, &desc, NULL);
+}
+
+MISTAKE(array_scan_no_axis, array_scan_with(2, 10, false))
+MISTAKE(array_scan_of_another_shape, array_scan_with(1, 11, false))
+MISTAKE(array_scan_into_transposed, array_scan_with(1, 10, true))
+
 /* Sort the first 100 elements of x into those from `offset` on. */
 static ndr_status sort_with(ndr_dtype dtype, unsigned begin_bit, unsigned end_bit, size_t offset)
 {
@@ -1656,10 +1671,13 @@ static const row rows[] = {
     CALL("no output", "set output.buffer", reduce_no_output),
     CALL("no type of a scan", "use i8, u8", scan_no_dtype),
     CALL("no operator of a scan", "use NDR_OP_SUM", scan_no_op),
-    CALL("bits of floats", "use NDR_OP_SUM, MIN, MAX or PRODUCT", scan_bits_of_floats),
+    CALL("bits of floats", "or another operator", scan_bits_of_floats),
     CALL("an initial value of another type", "ndr_arg_of() of one", scan_bad_initial),
     CALL("flags and a length", "leave out the other", scan_two_segments),
     CALL("a scan into half of its input", "move one of them", scan_into_half),
+    CALL("a scan along a dimension that there is not", "use 0 to 1", array_scan_no_axis),
+    CALL("a scan into an array of another shape", "make them the same", array_scan_of_another_shape),
+    CALL("a scan along rows into the transposed matrix", "move one of them", array_scan_into_transposed),
     CALL("no descriptor", "whose members are set", reduce_no_desc),
     CALL("keys sorted into half of themselves", "move one of them", sort_into_half),
     CALL("no type of the keys", "NDR_DTYPE_I8 to", sort_no_dtype),
@@ -2265,6 +2283,12 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
                                         .segments = (ndr_scan_segments)form,
                                         .input = { .cols = 1 << 20, .element_bytes = sizeof(float) } };
         build_rows_strictly(&ndr_scan_operation, &scan);
+    }
+    const ndr_array matrix = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(100, 200));
+    for (unsigned axis = 0; axis < 2; ++axis) {
+        ndr_line_request lines = { .scan = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .is_exclusive = axis } };
+        ndr_lines_lay_out(&matrix, &matrix, axis, &lines);
+        build_rows_strictly(&ndr_array_scan_operation, &lines);
     }
     const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
     ndr_sort_request segments = sort;

@@ -26,7 +26,7 @@
 #include "ops/move/move.h"
 #include "ops/random/random.h"
 #include "ops/ranks/ranks.h"
-#include "ops/scan/scan.h"
+#include "ops/scan/lines.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
 #include "ops/sort/top_k.h"
@@ -1014,6 +1014,38 @@ static ndr_status expect_scan(void)
     return NDR_OK;
 }
 
+/* Columns of two elements, and whether there are any: in two steps. */
+static ndr_status scan_columns(void)
+{
+    const ndr_array array = ndr_array_of(threes, NDR_DTYPE_I32, ndr_range_2d(2, INTS / 2));
+    ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .input = array, .output = array };
+    desc.output.buffer = w.x;
+    return ndr_array_scan(w.line, &desc, &w.event);
+}
+
+static ndr_status expect_scanned_columns(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], i < INTS / 2 ? 3 : 6);
+    return NDR_OK;
+}
+
+static ndr_status scan_truth(void)
+{
+    return ndr_scan(w.line,
+                    &(ndr_scan_desc){ .dtype = NDR_DTYPE_I32,
+                                      .op = NDR_OP_LOGICAL_AND,
+                                      .input = { threes, 0 },
+                                      .count = INTS,
+                                      .output = { w.x, 0 } },
+                    &w.event);
+}
+
+static ndr_status expect_truth(void)
+{
+    for (size_t i = 0; i < INTS; ++i) assert_int_equal(got[i], 1);
+    return NDR_OK;
+}
+
 /* Of each 3 in memory one byte is not 0. */
 static ndr_status select_threes(void)
 {
@@ -1134,7 +1166,10 @@ static ndr_status explain_others(void)
     const ndr_scan_desc scan = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = COUNT };
     const ndr_select_desc select = { .dtype = NDR_DTYPE_I32, .count = COUNT };
     const ndr_sort_desc sort = { .dtype = NDR_DTYPE_I32, .count = COUNT };
+    const ndr_array array = ndr_array_of(NULL, NDR_DTYPE_I32, ndr_range_2d(3, 4));
+    const ndr_array_scan_desc array_scan = { .op = NDR_OP_SUM, .input = array, .output = array };
     NDR_TRY(ndr_scan_explain(here(), &scan, sizeof text, text, NULL));
+    NDR_TRY(ndr_array_scan_explain(here(), &array_scan, sizeof text, text, NULL));
     NDR_TRY(ndr_select_explain(here(), &select, sizeof text, text, NULL));
     NDR_TRY(ndr_sort_explain(here(), &sort, sizeof text, text, NULL));
     const ndr_top_k_desc top = { .dtype = NDR_DTYPE_I32, .count = COUNT, .k = 1 };
@@ -1393,6 +1428,10 @@ static const scene multiplying = { "multiplying", { create_queue, create_x, mult
 static const scene scanning = { "scanning",
                                 { create_queue, create_x, write_x, scan_threes, wait, read_x, expect_scan } };
 
+static const scene scanning_columns = { "scanning_columns",
+                                        { create_queue, create_x, scan_columns, wait, read_x, expect_scanned_columns } };
+static const scene scanning_truth = { "scanning_truth",
+                                      { create_queue, create_x, scan_truth, wait, read_x, expect_truth } };
 static const scene selecting = { "selecting",
                                  { create_queue, create_x, create_y, select_threes, wait, read_y, expect_selected } };
 
@@ -1773,6 +1812,8 @@ static void test_failures__of_operations(void **state)
     try_variants(&ndr_gather_operation, &gathering);
     try_variants(&ndr_scatter_operation, &scattering);
     try_variants(&ndr_scan_operation, &scanning);
+    try_variants(&ndr_array_scan_operation, &scanning_columns);
+    try_scene(&scanning_truth);
     try_variants(&ndr_select_operation, &selecting);
     try_variants(&ndr_sort_operation, &sorting);
     try_variants(&ndr_sort_segments_operation, &sorting_segments);

@@ -182,21 +182,42 @@ static ndr_status try_map_reduce(trial *t)
     return NDR_OK;
 }
 
+static const int scan_results[][COUNT] = {
+    [NDR_OP_SUM] = { 1, 3, 6, 10, 15 },     [NDR_OP_MIN] = { 1, 1, 1, 1, 1 },
+    [NDR_OP_MAX] = { 1, 2, 3, 4, 5 },       [NDR_OP_PRODUCT] = { 1, 2, 6, 24, 120 },
+    [NDR_OP_BIT_AND] = { 1, 0, 0, 0, 0 },   [NDR_OP_BIT_OR] = { 1, 3, 3, 7, 7 },
+    [NDR_OP_BIT_XOR] = { 1, 3, 0, 4, 1 },   [NDR_OP_LOGICAL_AND] = { 1, 1, 1, 1, 1 },
+    [NDR_OP_LOGICAL_OR] = { 1, 1, 1, 1, 1 }
+};
+
 static ndr_status try_scan(trial *t)
 {
-    static const int wanted[][COUNT] = {
-        [NDR_OP_SUM] = { 1, 3, 6, 10, 15 },     [NDR_OP_MIN] = { 1, 1, 1, 1, 1 },
-        [NDR_OP_MAX] = { 1, 2, 3, 4, 5 },       [NDR_OP_PRODUCT] = { 1, 2, 6, 24, 120 },
-        [NDR_OP_BIT_AND] = { 1, 0, 0, 0, 0 },   [NDR_OP_BIT_OR] = { 1, 3, 3, 7, 7 },
-        [NDR_OP_BIT_XOR] = { 1, 3, 0, 4, 1 },   [NDR_OP_LOGICAL_AND] = { 1, 1, 1, 1, 1 },
-        [NDR_OP_LOGICAL_OR] = { 1, 1, 1, 1, 1 }
-    };
     ndr_scan_desc desc = { .dtype = t->dtype, .op = t->op, .count = t->count };
     EXPLAIN(t, ndr_scan, &desc);
     ndr_buffer *x = numbers(t->dtype, one_to_five, COUNT);
     desc.input.buffer = desc.output.buffer = x, desc.count = COUNT;
     RUN(ndr_scan, &desc);
-    t->is_right = are(x, t->dtype, COUNT, wanted[t->op]);
+    t->is_right = are(x, t->dtype, COUNT, scan_results[t->op]);
+    return NDR_OK;
+}
+
+/* Columns of a matrix, of which each has the five numbers. */
+static ndr_status try_array_scan(trial *t)
+{
+    enum { COLS = 3, ROOM_OF_ALL = 120 };
+    char host[ROOM_OF_ALL] = { 0 };
+    const size_t cols = t->explains ? 1 << 10 : COLS, rows = t->explains ? t->count >> 10 : COUNT;
+    ndr_array_scan_desc desc = { .op = t->op, .input = ndr_array_of(NULL, t->dtype, ndr_range_2d(rows, cols)) };
+    desc.output = desc.input;
+    EXPLAIN(t, ndr_array_scan, &desc);
+    for (size_t i = 0; i < COUNT * COLS; ++i) put(t->dtype, host, i, (int)(i / COLS) + 1);
+    ndr_buffer *x = buffer_of(sizeof host, host);
+    desc.input.buffer = desc.output.buffer = x;
+    RUN(ndr_array_scan, &desc);
+    read_buffer(x, host, sizeof host);
+    ndr_buffer_destroy(x);
+    t->is_right = true;
+    for (size_t i = 0; i < COUNT * COLS; ++i) t->is_right &= get(t->dtype, host, i) == scan_results[t->op][i / COLS];
     return NDR_OK;
 }
 
@@ -232,16 +253,17 @@ static ndr_status try_sort(trial *t)
     return NDR_OK;
 }
 
+/* The three largest, and where they were. */
 static ndr_status try_top_k(trial *t)
 {
-    ndr_top_k_desc desc = { .dtype = t->dtype, .is_largest = true, .count = t->count, .k = 2 };
+    static const int places[] = { 2, 4, 0 };
+    ndr_top_k_desc desc = { .dtype = t->dtype, .is_largest = true, .count = t->count, .k = 3 };
     EXPLAIN(t, ndr_top_k, &desc);
-    ndr_buffer *x = numbers(t->dtype, mixed, COUNT), *y = numbers(t->dtype, NULL, 0);
-    ndr_buffer *at = numbers(NDR_DTYPE_U64, NULL, 0);
-    desc.keys.buffer = x, desc.top_keys.buffer = y, desc.top_indexes.buffer = at, desc.count = COUNT;
+    ndr_buffer *x = numbers(t->dtype, mixed, COUNT), *y = numbers(t->dtype, NULL, 0), *i = numbers(NDR_DTYPE_U64, NULL, 0);
+    desc.keys.buffer = x, desc.top_keys.buffer = y, desc.top_indexes.buffer = i, desc.count = COUNT;
     RUN(ndr_top_k, &desc);
     ndr_buffer_destroy(x);
-    t->is_right = are(y, t->dtype, 2, five_to_one) & are(at, NDR_DTYPE_U64, 2, (const int[]){ 2, 4 });
+    t->is_right = are(y, t->dtype, 3, five_to_one) & are(i, NDR_DTYPE_U64, 3, places);
     return NDR_OK;
 }
 
@@ -425,8 +447,8 @@ typedef struct place {
     size_t column;
 } place;
 
-/* "yes", "fp64" if the device must have it, or "–"; what is taken is run, on a simulator of three types. Where this device lacks what the call needs, the
- * page cannot be wrong. */
+/* "yes", "fp64" if the device must have it, or "–"; what is taken is run, on a simulator of three types. Where this
+ * device lacks what the call needs, the page cannot be wrong. */
 static const char *cell_of(ndr_status (*attempt)(trial *t), trial t, place at)
 {
     t.count = 1 << 20;
@@ -454,6 +476,7 @@ static const struct {
     { "`ndr_map_reduce`, arrays and results", try_map_reduce_of_arrays },
     { "`ndr_map_reduce`, combined in", try_map_reduce },
     { "`ndr_scan`", try_scan },
+    { "`ndr_array_scan`", try_array_scan },
     { "`ndr_select`", try_select },
     { "`ndr_sort`, keys", try_sort },
     { "`ndr_top_k`, keys", try_top_k },
@@ -517,6 +540,16 @@ static ndr_status try_own_operator(trial *t)
     return NDR_OK;
 }
 
+/* Both take the same operators. */
+static ndr_status try_any_scan(trial *t)
+{
+    const ndr_status status = try_array_scan(t);
+    const bool is_right = t->is_right;
+    assert_int_equal(try_scan(t), status);
+    t->is_right &= is_right;
+    return status;
+}
+
 static void add_operators(ndr_text *out)
 {
     static const struct {
@@ -533,7 +566,7 @@ static void add_operators(ndr_text *out)
         ndr_status (*attempt)(trial *t);
     } columns[] = { { "`ndr_reduce`", try_reduce },
                     { "`ndr_map_reduce`", try_map_reduce },
-                    { "`ndr_scan`", try_scan } };
+                    { "`ndr_scan`, `ndr_array_scan`", try_any_scan } };
     static const ndr_op others[][3] = { [NDR_OP_MIN] = { NDR_OP_MAX },
                                         [NDR_OP_BIT_AND] = { NDR_OP_BIT_OR, NDR_OP_BIT_XOR },
                                         [NDR_OP_LOGICAL_AND] = { NDR_OP_LOGICAL_OR },
@@ -792,6 +825,56 @@ static bool scan_by_flags(void)
     return is_right;
 }
 
+static bool array_scan_along_columns(void)
+{
+    trial t = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM };
+    return try_array_scan(&t) == NDR_OK && t.is_right;
+}
+
+/* Every second element, backward. */
+static bool array_scan_with_strides(void)
+{
+    ndr_buffer *x = ints(one_to_five, COUNT);
+    ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .input = ndr_array_of(x, NDR_DTYPE_I32, ndr_range_1d(3)) };
+    desc.input.offset = 4, desc.input.stride[0] = -2;
+    desc.output = desc.input;
+    return GIVES(ndr_array_scan, &desc, x, 9, 2, 8, 4, 5);
+}
+
+static bool sort_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT);
+    const ndr_sort_desc desc = {
+        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .count = COUNT, .sorted_keys = { x, 0 }, .length = 2
+    };
+    return GIVES(ndr_sort, &desc, x, 1, 3, 2, 5, 4);
+}
+
+static bool sort_by_offsets(void)
+{
+    ndr_buffer *x = ints(mixed, COUNT), *offsets = numbers(NDR_DTYPE_U64, (const int[]){ 0, 3, 3, 5 }, 4);
+    const ndr_sort_desc desc = { .dtype = NDR_DTYPE_I32,
+                                 .keys = { x, 0 },
+                                 .count = COUNT,
+                                 .sorted_keys = { x, 0 },
+                                 .offsets = { offsets, 0 },
+                                 .segments = 3 };
+    const bool is_right = GIVES(ndr_sort, &desc, x, 1, 3, 5, 2, 4);
+    ndr_buffer_destroy(offsets);
+    return is_right;
+}
+
+static bool top_k_by_length(void)
+{
+    ndr_buffer *x = ints(mixed, 4), *y = ints(NULL, 0);
+    const ndr_top_k_desc desc = {
+        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .length = 2, .count = 4, .k = 1, .top_keys = { y, 0 }
+    };
+    const bool is_right = GIVES(ndr_top_k, &desc, y, 1, 2);
+    ndr_buffer_destroy(x);
+    return is_right;
+}
+
 static bool sort_in_place(void)
 {
     ndr_buffer *x = ints(mixed, COUNT), *values = ints(one_to_five, COUNT);
@@ -803,40 +886,6 @@ static bool sort_in_place(void)
                                  .sorted_keys = { x, 0 },
                                  .sorted_values = { values, 0 } };
     return GIVES(ndr_sort, &desc, x, 1, 2, 3, 4, 5) & ARE(values, 2, 4, 1, 5, 3);
-}
-
-static ndr_sort_desc sort_of(ndr_buffer *x)
-{
-    return (ndr_sort_desc){ .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .count = COUNT, .sorted_keys = { x, 0 } };
-}
-
-static bool sort_by_length(void)
-{
-    ndr_buffer *x = ints(mixed, COUNT);
-    ndr_sort_desc desc = sort_of(x);
-    desc.length = 3;
-    return GIVES(ndr_sort, &desc, x, 1, 3, 5, 2, 4);
-}
-
-static bool sort_by_offsets(void)
-{
-    ndr_buffer *x = ints(mixed, COUNT), *ends = numbers(NDR_DTYPE_U64, (const int[]){ 0, 2, 2, 5 }, 4);
-    ndr_sort_desc desc = sort_of(x);
-    desc.offsets.buffer = ends, desc.segments = 3;
-    const bool is_right = GIVES(ndr_sort, &desc, x, 1, 3, 2, 4, 5);
-    ndr_buffer_destroy(ends);
-    return is_right;
-}
-
-static bool top_k_by_length(void)
-{
-    ndr_buffer *x = ints(mixed, COUNT), *y = ints(NULL, 0);
-    const ndr_top_k_desc desc = {
-        .dtype = NDR_DTYPE_I32, .keys = { x, 0 }, .length = 2, .count = 4, .k = 1, .top_keys = { y, 0 }
-    };
-    const bool is_right = GIVES(ndr_top_k, &desc, y, 1, 2);
-    ndr_buffer_destroy(x);
-    return is_right;
 }
 
 static bool merge_by_order(void)
@@ -965,6 +1014,10 @@ static const struct {
     { "`ndr_scan`", SEGMENTS, "equal", scan_by_length },
     { "`ndr_scan`", SEGMENTS, "by flags", scan_by_flags },
     { "`ndr_scan`", IN_PLACE, "yes", scan_in_place },
+    { "`ndr_array_scan`", STRIDES, "yes", array_scan_with_strides },
+    { "`ndr_array_scan`", AXES, "one", array_scan_along_columns },
+    { "`ndr_array_scan`", SEGMENTS, "equal, as rows", array_scan_along_columns },
+    { "`ndr_array_scan`", IN_PLACE, "yes", array_scan_along_columns },
     { "`ndr_select`", COLUMNS, NULL, NULL },
     { "`ndr_sort`", SEGMENTS, "equal", sort_by_length },
     { "`ndr_sort`", SEGMENTS, "by offsets", sort_by_offsets },
@@ -1029,11 +1082,14 @@ static const struct {
     const char *name;
     ndr_status (*attempt)(trial *t);
 } operations[] = {
-    { "`ndr_reduce`", try_reduce },       { "`ndr_map`", try_map },         { "`ndr_map_reduce`", try_map_reduce },
-    { "`ndr_scan`", try_scan },           { "`ndr_select`", try_select },   { "`ndr_sort`", try_sort },
-    { "`ndr_top_k`", try_top_k },         { "`ndr_merge`", try_merge },     { "`ndr_merge_sort`", try_merge_sort },
-    { "`ndr_histogram`", try_histogram }, { "`ndr_array_copy`", try_copy }, { "`ndr_gather`", try_gather },
-    { "`ndr_scatter`", try_scatter },     { "`ndr_random`", try_uniform },  { "`ndr_matmul`", try_matmul },
+    { "`ndr_reduce`", try_reduce },         { "`ndr_map`", try_map },
+    { "`ndr_map_reduce`", try_map_reduce }, { "`ndr_scan`", try_scan },
+    { "`ndr_select`", try_select },         { "`ndr_sort`", try_sort },
+    { "`ndr_array_scan`", try_array_scan }, { "`ndr_top_k`", try_top_k },
+    { "`ndr_merge`", try_merge },           { "`ndr_merge_sort`", try_merge_sort },
+    { "`ndr_histogram`", try_histogram },   { "`ndr_array_copy`", try_copy },
+    { "`ndr_gather`", try_gather },         { "`ndr_scatter`", try_scatter },
+    { "`ndr_random`", try_uniform },        { "`ndr_matmul`", try_matmul },
 };
 
 /* What a call of 2^20 elements of f32 would run, a product of 1000 x 1000 x 1000. */

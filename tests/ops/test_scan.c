@@ -10,6 +10,7 @@
 #include "ndr/ndr_ops.h"
 #include "ops/scan/scan.h"
 #include "reference.h"
+#include "scanned.h"
 #include "refusals.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -19,84 +20,6 @@ enum { GUARDS = 3 };
 
 static bool device_can(ndr_dtype dtype) { return dtype != NDR_DTYPE_F64 || device.has_f64; }
 static size_t bytes_of(ndr_dtype dtype, size_t count) { return count * ndr_dtype_size(dtype); }
-
-/* ---- the plain loop ---- */
-
-static bool is_signed(ndr_dtype dtype)
-{
-    return dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_I32 || dtype == NDR_DTYPE_I64;
-}
-
-static uint64_t mask_of(ndr_dtype dtype) { return UINT64_MAX >> (64 - 8 * ndr_dtype_size(dtype)); }
-
-static bool is_less(ndr_dtype dtype, uint64_t a, uint64_t b)
-{
-    const uint64_t sign = is_signed(dtype) ? (mask_of(dtype) >> 1) + 1 : 0;
-    return (a ^ sign) < (b ^ sign);
-}
-
-static uint64_t combine_integers(ndr_dtype dtype, ndr_op op, uint64_t a, uint64_t b)
-{
-    switch (op) {
-    case NDR_OP_SUM: return (a + b) & mask_of(dtype);
-    case NDR_OP_PRODUCT: return (a * b) & mask_of(dtype);
-    case NDR_OP_BIT_AND: return a & b;
-    case NDR_OP_BIT_OR: return a | b;
-    case NDR_OP_BIT_XOR: return a ^ b;
-    case NDR_OP_MIN: return is_less(dtype, b, a) ? b : a;
-    default: return is_less(dtype, a, b) ? b : a;
-    }
-}
-
-static uint64_t integer_identity(ndr_dtype dtype, ndr_op op)
-{
-    const uint64_t lowest = is_signed(dtype) ? (mask_of(dtype) >> 1) + 1 : 0;
-    switch (op) {
-    case NDR_OP_PRODUCT: return 1;
-    case NDR_OP_BIT_AND: return mask_of(dtype);
-    case NDR_OP_MIN: return ~lowest & mask_of(dtype);
-    case NDR_OP_MAX: return lowest;
-    default: return 0;
-    }
-}
-
-/* A float result, with the sum of magnitudes and the number of elements for its bound. */
-typedef struct wide {
-    long double value, magnitudes;
-    size_t count;
-} wide;
-
-static wide combine_floats(ndr_op op, wide a, long double x)
-{
-    switch (op) {
-    case NDR_OP_SUM: a.value += x; break;
-    case NDR_OP_PRODUCT: a.value *= x; break;
-    case NDR_OP_MIN: a.value = a.count ? fminl(a.value, x) : x; break;
-    default: a.value = a.count ? fmaxl(a.value, x) : x; break;
-    }
-    a.magnitudes += fabsl(x);
-    ++a.count;
-    return a;
-}
-
-static wide float_identity(ndr_op op)
-{
-    const long double identity = op == NDR_OP_SUM       ? 0
-                                 : op == NDR_OP_PRODUCT ? 1
-                                 : op == NDR_OP_MIN     ? INFINITY
-                                                        : -INFINITY;
-    return (wide){ identity, 0, 0 };
-}
-
-static bool is_close(ndr_dtype dtype, ndr_op op, wide wanted, long double got)
-{
-    const long double eps = dtype == NDR_DTYPE_F32 ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
-    if (isnan(wanted.value) || isnan(got)) return isnan(wanted.value) && isnan(got);
-    if (isinf(wanted.value) || op == NDR_OP_MIN || op == NDR_OP_MAX) return got == wanted.value;
-    const long double bound =
-        op == NDR_OP_SUM ? 256 * eps * wanted.magnitudes : (long double)wanted.count * eps * fabsl(wanted.value);
-    return fabsl(got - wanted.value) <= bound;
-}
 
 /* ---- one scan, with checks of everything around it ---- */
 
@@ -121,36 +44,10 @@ static const char *text_of(const scan *c)
     return text;
 }
 
-/* Elements for products of floats are near 1, so that these neither overflow nor vanish. */
-static number element(const scan *c, uint64_t *seed)
-{
-    number x = random_number(c->dtype, seed);
-    if (c->op == NDR_OP_PRODUCT && c->dtype == NDR_DTYPE_F32) x.f32 = 1 + x.f32 / 256;
-    if (c->op == NDR_OP_PRODUCT && c->dtype == NDR_DTYPE_F64) x.f64 = 1 + x.f64 / 256;
-    if (c->op == NDR_OP_PRODUCT && !is_float(c->dtype)) x.u64 |= 1;
-    return x;
-}
-
 static number initial_of(const scan *c)
 {
     uint64_t seed = c->seed + 77;
-    number x = element(c, &seed);
-    x.u64 &= mask_of(c->dtype);
-    return x;
-}
-
-static ndr_arg initial_arg(const scan *c)
-{
-    const number x = initial_of(c);
-    switch (c->dtype) {
-    case NDR_DTYPE_I8: return ndr_arg_of((int8_t)x.u64);
-    case NDR_DTYPE_I16: return ndr_arg_of((int16_t)x.u64);
-    case NDR_DTYPE_I32: return ndr_arg_of(x.i32);
-    case NDR_DTYPE_I64: return ndr_arg_of(x.i64);
-    case NDR_DTYPE_F32: return ndr_arg_of(x.f32);
-    case NDR_DTYPE_F64: return ndr_arg_of(x.f64);
-    default: return ndr_arg_of(x.u64);
-    }
+    return scanned_element(c->dtype, c->op, &seed);
 }
 
 static bool begins_segment(const scan *c, const unsigned char *flags, size_t i)
@@ -164,44 +61,21 @@ static bool is_start(const scan *c, const unsigned char *flags, size_t i)
     return i + 1 == c->count || begins_segment(c, flags, i + 1);
 }
 
-static void fail_scan(const scan *c, size_t i, number got, const char *wanted)
+static void check_results(const scan *c, const void *in, const unsigned char *flags, const void *out)
 {
-    print_error("%s: element %zu is %s (%#" PRIx64 "), not %s\n", text_of(c), i, number_text(c->dtype, got),
-                got.u64 & mask_of(c->dtype), wanted);
-    fail();
-}
-
-static void check_integers(const scan *c, const void *in, const unsigned char *flags, const void *out)
-{
-    const uint64_t start = c->has_initial ? initial_of(c).u64 : integer_identity(c->dtype, c->op);
-    uint64_t value = start;
+    scanned start = scanned_nothing(c->dtype, c->op), value = start;
+    if (c->has_initial) start = scanned_with(c->dtype, c->op, start, initial_of(c));
     for (size_t n = 0; n < c->count; ++n) {
         const size_t i = c->is_backward ? c->count - 1 - n : n;
         if (is_start(c, flags, i)) value = start;
-        const uint64_t before = value, x = number_get(c->dtype, in, i).u64;
-        value = combine_integers(c->dtype, c->op, value, x);
-        const uint64_t wanted = c->is_exclusive ? before : value;
+        const scanned before = value;
+        value = scanned_with(c->dtype, c->op, value, number_get(c->dtype, in, i));
+        const scanned wanted = c->is_exclusive ? before : value;
         const number got = number_get(c->dtype, out, i);
-        char text[32];
-        snprintf(text, sizeof text, "%#" PRIx64, wanted);
-        if (got.u64 != wanted) fail_scan(c, i, got, text);
-    }
-}
-
-static void check_floats(const scan *c, const void *in, const unsigned char *flags, const void *out)
-{
-    wide start = float_identity(c->op), value = start;
-    if (c->has_initial) start = combine_floats(c->op, start, real(c->dtype, initial_of(c)));
-    for (size_t n = 0; n < c->count; ++n) {
-        const size_t i = c->is_backward ? c->count - 1 - n : n;
-        if (is_start(c, flags, i)) value = start;
-        const wide before = value;
-        value = combine_floats(c->op, value, real(c->dtype, number_get(c->dtype, in, i)));
-        const wide wanted = c->is_exclusive ? before : value;
-        const number got = number_get(c->dtype, out, i);
-        char text[32];
-        snprintf(text, sizeof text, "%.20Lg", wanted.value);
-        if (!is_close(c->dtype, c->op, wanted, real(c->dtype, got))) fail_scan(c, i, got, text);
+        if (scanned_is(c->dtype, c->op, wanted, got)) continue;
+        print_error("%s: element %zu is %s, not %s\n", text_of(c), i, number_text(c->dtype, got),
+                    scanned_text(c->dtype, wanted));
+        fail();
     }
 }
 
@@ -240,7 +114,7 @@ static unsigned char *run_scan(const scan *c, const void *in, const unsigned cha
                            .length = c->length,
                            .count = c->count,
                            .output = { output, c->output_offset } };
-    if (c->has_initial) desc.initial = initial_arg(c);
+    if (c->has_initial) desc.initial = scanned_arg(c->dtype, initial_of(c));
     if (c->has_flags) desc.flags = (ndr_span){ marks, c->flags_offset };
     assert_ok(ndr_scan(queue, &desc, NULL));
     read_buffer(output, host_out, out_bytes);
@@ -263,8 +137,7 @@ static void check_scan(const scan *c, const void *in, const unsigned char *flags
     unsigned char *out = run_scan(c, in, flags);
     const void *results = out + bytes_of(c->dtype, c->output_offset);
     check_guards(c, out);
-    if (is_float(c->dtype)) check_floats(c, in, flags, results);
-    else check_integers(c, in, flags, results);
+    check_results(c, in, flags, results);
     free(out);
 }
 
@@ -272,7 +145,7 @@ static void *elements_of(const scan *c)
 {
     uint64_t seed = c->seed;
     void *in = malloc(bytes_of(c->dtype, c->count) + 8);
-    for (size_t i = 0; i < c->count; ++i) number_set(c->dtype, in, i, element(c, &seed));
+    for (size_t i = 0; i < c->count; ++i) number_set(c->dtype, in, i, scanned_element(c->dtype, c->op, &seed));
     return in;
 }
 
@@ -352,10 +225,12 @@ static void test_scan__takes_every_operator(void **state)
     (void)state;
     const ndr_dtype integers[] = { NDR_DTYPE_I8, NDR_DTYPE_U64, NDR_DTYPE_I32 };
     const ndr_dtype floats[] = { NDR_DTYPE_F32, NDR_DTYPE_F64 };
-    for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_BIT_XOR; ++op)
+    for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_OR; ++op)
         check_few_counts((scan){ .dtype = integers[op % 3], .op = op, .is_exclusive = op % 2 });
-    for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_PRODUCT; ++op)
+    for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_OR; ++op) {
+        if (op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR) continue;
         check_few_counts((scan){ .dtype = floats[op % 2], .op = op, .is_backward = op / 2 % 2 });
+    }
 }
 
 static void test_scan__begins_with_an_initial_value(void **state)
@@ -370,6 +245,19 @@ static void test_scan__begins_with_an_initial_value(void **state)
         floats.op = NDR_OP_MAX;
         check_few_counts(form % 3 ? integers : floats);
     }
+}
+
+/* Elements that are not 0 are all the same, also of floats; exclusive ones begin with the initial value or the identity. */
+static void test_scan__by_logical_operators_gives_0_and_1(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 8; ++form)
+        check_few_counts((scan){ .dtype = form % 2 ? NDR_DTYPE_F32 : NDR_DTYPE_I16,
+                                 .op = form / 2 % 2 ? NDR_OP_LOGICAL_AND : NDR_OP_LOGICAL_OR,
+                                 .is_exclusive = form / 4,
+                                 .has_initial = form % 3 == 0,
+                                 .is_in_place = form % 4 == 1,
+                                 .has_flags = form > 4 });
 }
 
 static void test_scan__by_length_scans_each_row_by_itself(void **state)
@@ -433,7 +321,7 @@ static scan random_scan(uint64_t seed)
     static const ndr_dtype dtypes[] = { NDR_DTYPE_I8, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_F32 };
     static const size_t most[] = { 40, 5000, 50000, 300000 };
     scan c = { .dtype = dtypes[random_bits(&seed) % COUNT_OF(dtypes)] };
-    c.op = (ndr_op)(1 + random_bits(&seed) % (is_float(c.dtype) ? 4 : 7));
+    c.op = (ndr_op)(1 + random_bits(&seed) % (is_float(c.dtype) ? 4 : 9));
     c.is_exclusive = random_bits(&seed) % 2;
     c.is_backward = random_bits(&seed) % 2;
     c.has_initial = random_bits(&seed) % 2;
@@ -598,10 +486,10 @@ static void test_scan__refuses_operators_that_the_type_lacks(void **state)
     ndr_buffer *both = buffer_of(40, NULL);
     ndr_scan_desc desc = { .dtype = NDR_DTYPE_F32, .input = { both, 0 }, .count = 4, .output = { both, 0 } };
     assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "op is 0, which is not valid; use NDR_OP_SUM");
-    desc.op = (ndr_op)8;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "op is 8");
+    desc.op = NDR_OP_ARG_MIN;
+    assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "op is 10");
     desc.op = NDR_OP_BIT_AND;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "NDR_OP_BIT_AND", "dtype is f32", "NDR_OP_SUM");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "NDR_OP_BIT_AND", "dtype is f32", "another operator");
     ndr_buffer_destroy(both);
 }
 
@@ -681,6 +569,7 @@ static bool is_chosen(const ndr_op_variant *variant)
     cmocka_unit_test(test_scan__takes_every_type), \
     cmocka_unit_test(test_scan__takes_every_operator), \
     cmocka_unit_test(test_scan__begins_with_an_initial_value), \
+    cmocka_unit_test(test_scan__by_logical_operators_gives_0_and_1), \
     cmocka_unit_test(test_scan__by_length_scans_each_row_by_itself), \
     cmocka_unit_test(test_scan__by_flags_begins_anew_at_each), \
     cmocka_unit_test(test_scan__works_in_place), \

@@ -296,7 +296,9 @@ static void test_top_k__gives_an_event_and_follows_work_out_of_order(void **stat
     for (int is_out_of_order = 0; is_out_of_order < 2; ++is_out_of_order) {
         ndr_queue *line;
         ndr_event *written, *event = NULL;
-        assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = is_out_of_order }, &line));
+        const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = is_out_of_order }, &line);
+        if (status == NDR_UNSUPPORTED) continue; /* the device has no such queues */
+        assert_ok(status);
         ndr_buffer *keys = buffer_of(n * sizeof *host, NULL), *top = buffer_of(k * sizeof *host, NULL);
         ndr_buffer *values = buffer_of(k * sizeof *host, NULL);
         assert_ok(ndr_buffer_write(line, keys, 0, n * sizeof *host, host, &written));

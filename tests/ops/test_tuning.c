@@ -4,7 +4,7 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
-#include "ops/scan/scan.h"
+#include "ops/scan/lines.h"
 #include "ops/sort/sort.h"
 #include "ops/sort/top_k.h"
 
@@ -134,6 +134,12 @@ static void check_everything(check_plan *check)
                                                 .segments = NDR_SCAN_BY_FLAGS,
                                                 .input = sum_of(counts[i], NDR_REDUCE_TREE, dtype).input };
                 check_variants(&caps, &ndr_scan_operation, &scan, check);
+                const ndr_array array = ndr_array_of(NULL, dtype, ndr_range_2d(counts[i] / 7, 7));
+                ndr_line_request lines = { .scan = { .dtype = dtype, .op = NDR_OP_PRODUCT } };
+                for (unsigned axis = 0; axis < 2; ++axis) {
+                    ndr_lines_lay_out(&array, &array, axis, &lines);
+                    check_variants(&caps, &ndr_array_scan_operation, &lines, check);
+                }
             }
             for (size_t i = 0; i < 4 * COUNT_OF(counts) && devices[d] != &tiny; ++i) { /* long numbers need more */
                 ndr_reduce_request sum = sum_of(counts[i / 4], NDR_REDUCE_TREE, dtype);

@@ -31,6 +31,7 @@ set(covered
   "ops/array: map"
   "ops/names: map"
   "ops/written: map"
+  "ops/sequence: top_k array_scan"
   "ops/sized: queue catalog context kernel warm" # and tests/package/abi
   "program/adopt: native"
   "program/build: kernel"

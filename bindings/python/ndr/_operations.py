@@ -125,6 +125,8 @@ class Operations:
     default those of the first buffer."""
 
     scan = _operation(lib.ndr_scan, "ndr_scan_desc", "input", "Prefix sums and the like, from input to output.")
+    array_scan = _operation(lib.ndr_array_scan, "ndr_array_scan_desc", None,
+                            "Prefix sums and the like along `axis`, from the array input to output.")
     select = _operation(lib.ndr_select, "ndr_select_desc", "input",
                         "Copy the elements whose flags are not 0 to output, and their number to selected.")
     sort = _operation(lib.ndr_sort, "ndr_sort_desc", "keys", "Sort keys, and values along with them.")

@@ -2,9 +2,10 @@
 #ifndef NDR_OPS_SCAN_H
 #define NDR_OPS_SCAN_H
 
-#include "ndr/ndr_ops.h"
+#include "ops/array.h"
 #include "ops/operand.h"
 #include "ops/select.h"
+#include "ops/sequence.h"
 
 /* How segments are told apart; the values of the macro SEGMENTS. */
 typedef enum ndr_scan_segments {
@@ -31,6 +32,22 @@ void ndr_scan_print_options(const ndr_scan_request *request, const char *more, c
 
 /* Launch a kernel of kernels/scan/ over the job's range. `size`: elements of a chunk, or tiles of a group. */
 ndr_status ndr_scan_launch(ndr_op_job *job, ndr_kernel *kernel, size_t size);
+
+/* ---- checks ---- */
+
+/* Check the type, the operator and the initial value, and set what of the request does not depend on elements. */
+ndr_status ndr_scan_check(const char *call, const ndr_device_info *device, const ndr_scan_desc *desc,
+                          ndr_scan_request *request);
+
+/* The whole request. */
+ndr_status ndr_scan_make_request(const ndr_context *context, const ndr_scan_desc *desc, ndr_scan_request *request);
+
+/* Logical operators: each element becomes 0 or 1, and then another operator is for the call. */
+bool ndr_scan_is_logical(ndr_op op);
+void ndr_scan_set_truth(const ndr_scan_request *request, ndr_scan_desc *desc);
+ndr_status ndr_scan_make_truth(ndr_queue *queue, const ndr_array *input, const ndr_array *output, ndr_sequence *sequence);
+
+/* ---- sizes ---- */
 
 /* Pure: the workspace of so many partials, each with a byte; 0 for one. */
 size_t ndr_scan_workspace_bytes(const ndr_scan_request *request, size_t partials);

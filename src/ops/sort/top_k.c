@@ -1,6 +1,7 @@
 /* top_k.c - ndr_top_k(): its checks, and the operations of which it consists. */
 #include "device/context.h"
 #include "device/queue.h"
+#include "ops/sequence.h"
 #include "ops/sort/top_k.h"
 
 #include <stdio.h>
@@ -83,24 +84,8 @@ static ndr_status check_operands(const ndr_top_k_request *r, const ndr_queue *qu
 
 /* ---- a selection, a sort and values ---- */
 
-/* Operations that follow each other as one. */
-typedef struct sequence {
-    const ndr_order *order;
-    bool keeps_events;
-    ndr_event *event; /* of those so far; NULL unless events are kept */
-} sequence;
-
-static ndr_status run_next(sequence *s, const ndr_operation *operation, const void *request)
-{
-    const ndr_order after = { .queue = s->order->queue, .events = &s->event, .count = s->event ? 1 : 0 };
-    ndr_event *done = NULL;
-    NDR_TRY(ndr_op_run(operation, s->event ? &after : s->order, request, s->keeps_events ? &done : NULL));
-    s->event = ndr_event_join(s->event, done);
-    return NDR_OK;
-}
-
 /* Sort what was selected, in place. */
-static ndr_status sort_selected(sequence *s, const ndr_top_k_request *r)
+static ndr_status sort_selected(ndr_sequence *s, const ndr_top_k_request *r)
 {
     ndr_sort_request sort = r->order;
     if (r->k == 1) return NDR_OK;
@@ -111,18 +96,16 @@ static ndr_status sort_selected(sequence *s, const ndr_top_k_request *r)
     sort.is_segmented = r->rows > 1;
     sort.segments = r->rows;
     sort.length = r->k;
-    return run_next(s, sort.is_segmented ? &ndr_sort_segments_operation : &ndr_sort_operation, &sort);
+    return ndr_sequence_run(s, sort.is_segmented ? &ndr_sort_segments_operation : &ndr_sort_operation, &sort);
 }
 
 static ndr_status run_sequence(const ndr_order *order, const ndr_top_k_request *r, ndr_event **event)
 {
-    sequence s = { .order = order, .keeps_events = event || order->queue->is_out_of_order };
-    ndr_status status = run_next(&s, &ndr_top_k_select_operation, r);
+    ndr_sequence s = ndr_sequence_begin(order, event != NULL);
+    ndr_status status = ndr_sequence_run(&s, &ndr_top_k_select_operation, r);
     if (status == NDR_OK) status = sort_selected(&s, r);
-    if (status == NDR_OK && r->value_bytes) status = run_next(&s, &ndr_top_k_values_operation, r);
-    if (status == NDR_OK && event) *event = s.event;
-    else ndr_event_destroy(s.event);
-    return status;
+    if (status == NDR_OK && r->value_bytes) status = ndr_sequence_run(&s, &ndr_top_k_values_operation, r);
+    return ndr_sequence_end(&s, status, event);
 }
 
 static ndr_status make_output(const ndr_context *context, ndr_operand *output, size_t count, size_t element_bytes,

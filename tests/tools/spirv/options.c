@@ -8,7 +8,7 @@
 #include "ops/move/move.h"
 #include "ops/random/random.h"
 #include "ops/reduce/reduce.h"
-#include "ops/scan/scan.h"
+#include "ops/scan/lines.h"
 #include "ops/select/select.h"
 #include "ops/sort/sort.h"
 #include "ops/sort/top_k.h"
@@ -112,6 +112,25 @@ static void print_scans(const ndr_caps *caps)
                                             .length = 10,
                                             .input = { .cols = 1000000, .element_bytes = ndr_dtype_size(dtype) } };
             print_variants(caps, &ndr_scan_operation, &scan);
+        }
+}
+
+/* Each type with a sum and with an operator of its kind, along both dimensions, with and without gaps. */
+static void print_line_scans(const ndr_caps *caps)
+{
+    for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
+        for (unsigned form = 0; form < 32; ++form) {
+            if (dtype == NDR_DTYPE_F64 && !caps->info.has_f64) continue; /* refused */
+            ndr_array array = ndr_array_of(NULL, dtype, ndr_range_2d(100, 200));
+            ndr_line_request lines = { .scan = { .dtype = dtype,
+                                                 .op = form < 16                ? NDR_OP_SUM
+                                                       : dtype >= NDR_DTYPE_F32 ? NDR_OP_MIN
+                                                                                : NDR_OP_BIT_AND,
+                                                 .is_exclusive = form % 2,
+                                                 .is_backward = form / 2 % 2 } };
+            if (form / 4 % 2) array.stride[0] *= 2, array.stride[1] *= 2;
+            ndr_lines_lay_out(&array, &array, form / 8 % 2, &lines);
+            print_variants(caps, &ndr_array_scan_operation, &lines);
         }
 }
 
@@ -244,6 +263,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_moves(&caps);
     print_histograms(&caps);
     print_scans(&caps);
+    print_line_scans(&caps);
     for (size_t bytes = 1; bytes <= 8; bytes *= 2)
         for (int form = 0; form < 3; ++form)
             print_variants(&caps, &ndr_select_operation,

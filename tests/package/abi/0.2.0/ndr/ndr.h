@@ -1232,7 +1232,10 @@ typedef struct ndr_span {
 
 /** Combine input[0..count) into output[0].
  *
- * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN.
+ * An empty input gives the identity. A float minimum or maximum of nothing but NaN is NaN. Elements of F16 and BF16 are
+ * combined as F32, and the result is rounded. ndr_map_reduce() of ndr_ops.h combines in a wider type, along axes, over
+ * segments and arrays with strides, by an operator of your own, into what the output holds, finds indexes of extremes, or
+ * gives several results.
  * A float sum s of n <= 2^34 elements satisfies |s - exact| <= (ceil(log2 n) + c) * eps * sum|x|, with c = 256 for
  * the tree and the recursion and c = 2048 for the atomic, on devices whose groups hold 32 items or more, if no partial
  * sum overflows; docs/numerics.md has more.
@@ -1243,7 +1246,7 @@ typedef struct ndr_span {
  * no products and dot products. EXACT needs integers only, so it takes F64 on every device. Both are slower than FAST:
  * docs/performance.md. */
 typedef struct ndr_reduce_desc {
-    ndr_dtype dtype;          /**< I8 to U64, F32 or F64. */
+    ndr_dtype dtype;          /**< Any; F16 and BF16 only by the tree, with FAST numerics and without factors. */
     ndr_op op;                /**< Any; the atomic method has only SUM, MIN and MAX, of 32 and 64 bits. */
     ndr_reduce_method method; /**< Default: the tree. */
     ndr_span input;           /**< Read only. */
