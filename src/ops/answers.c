@@ -221,6 +221,12 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int compare_words(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* Segments of `length` keys, or of all. */
 static ndr_status ask_sorted(ndr_trial *t, ndr_sort_desc desc, size_t length)
 {
@@ -314,6 +320,57 @@ static ndr_status ask_top(ndr_trial *t, size_t i, bool selects)
 
 static ndr_status ask_top_k(ndr_trial *t, size_t i) { return ask_top(t, i, false); }
 static ndr_status ask_top_k_select(ndr_trial *t, size_t i) { return ask_top(t, i, true); }
+
+/* ---- merge, and sort by a comparison: of pairs, of which the comparison reads half ---- */
+
+/* The order of `less` below: keys in the upper halves, then places in the lower ones, which a stable sort keeps. */
+static ndr_merge_sort_desc by_upper_half(size_t count)
+{
+    return (ndr_merge_sort_desc){ .dtype = NDR_DTYPE_U32, .less = "(a >> 20) < (b >> 20)", .count = count };
+}
+
+static uint32_t keyed(size_t i) { return mix(i) % 100 << 20 | (uint32_t)i; }
+
+static ndr_status ask_merge_sort(ndr_trial *t, size_t i)
+{
+    array in, out;
+    ndr_merge_sort_desc desc = by_upper_half(sizes[i]);
+    EXPLAIN(t, ndr_merge_sort_explain, desc);
+    NDR_TRY(make(t, desc.count, 4, &in));
+    for (size_t j = 0; j < desc.count; ++j) words_of(&in)[j] = keyed(j);
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, desc.count, 4, &out));
+    memcpy(words_of(&out), words_of(&in), desc.count * 4);
+    qsort(words_of(&out), desc.count, 4, compare_words);
+    desc.input = span_of(&in);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_merge_sort(t->queue, &desc, NULL));
+    return check(t, &out, "elements sorted by a comparison");
+}
+
+/* Elements of the first input are even, those of the second odd, so that of equal keys the first's come first. */
+static ndr_status ask_merge(ndr_trial *t, size_t i)
+{
+    array first, second, out;
+    ndr_merge_desc desc = { .dtype = NDR_DTYPE_U32, .less = "a / 2 < b / 2", .first_count = sizes[i],
+                            .second_count = sizes[i] / 3 };
+    EXPLAIN(t, ndr_merge_explain, desc);
+    NDR_TRY(make(t, desc.first_count, 4, &first));
+    NDR_TRY(make(t, desc.second_count, 4, &second));
+    for (size_t j = 0; j < desc.first_count; ++j) words_of(&first)[j] = (uint32_t)(j / 3) * 2;
+    for (size_t j = 0; j < desc.second_count; ++j) words_of(&second)[j] = (uint32_t)(j / 2) * 2 + 1;
+    NDR_TRY(upload(t, &first));
+    NDR_TRY(upload(t, &second));
+    NDR_TRY(make_output(t, desc.first_count + desc.second_count, 4, &out));
+    memcpy(words_of(&out), words_of(&first), desc.first_count * 4);
+    memcpy(words_of(&out) + desc.first_count, words_of(&second), desc.second_count * 4);
+    qsort(words_of(&out), out.count, 4, compare_words);
+    desc.first = span_of(&first);
+    desc.second = span_of(&second);
+    desc.output = span_of(&out);
+    NDR_TRY(ndr_merge(t->queue, &desc, NULL));
+    return check(t, &out, "merged arrays");
+}
 
 /* ---- histogram: few bins, and more than local memory holds ---- */
 
@@ -425,6 +482,42 @@ static ndr_status ask_map(ndr_trial *t, size_t i)
     return check(t, &out, is_flat ? "a map of f32" : "a map of a transposed matrix");
 }
 
+/* ---- map_reduce: sums of all elements, and along a dimension, which three shapes of arrays take ---- */
+
+static const struct {
+    size_t rows, cols;
+    unsigned axes; /* 0: all */
+} reduced[] = { { 1, 4097, 0 },      { 67, 1031, 0 },     { 67, 1031, 1u << 0 },
+                { 67, 1031, 1u << 1 }, { 70001, 3, 1u << 0 }, { 3, 70001, 1u << 1 } };
+
+static ndr_status ask_map_reduce(ndr_trial *t, size_t i)
+{
+    array in, out;
+    const size_t rows = reduced[i].rows, cols = reduced[i].cols;
+    const bool keeps_rows = reduced[i].axes == 1u << 1, keeps_cols = reduced[i].axes == 1u << 0;
+    ndr_map_array x = { "x", ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(rows, cols)) };
+    ndr_map_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "2 * x + (float)(i1 % 2)",
+                                 .axes = reduced[i].axes, .inputs = &x, .input_count = 1 };
+    x.array.offset = desc.output.offset = BEFORE;
+    EXPLAIN(t, ndr_map_reduce_explain, desc);
+    const size_t results = keeps_rows ? rows : keeps_cols ? cols : 1;
+    int *sums;
+    NDR_TRY(make(t, rows * cols, 4, &in));
+    NDR_TRY(allocate(t, results * sizeof *sums, (uint8_t **)&sums));
+    memset(sums, 0, results * sizeof *sums);
+    for (size_t j = 0; j < rows * cols; ++j) {
+        words_of(&in)[j] = bits_of((float)small(j));
+        sums[keeps_rows ? j / cols : keeps_cols ? j % cols : 0] += 2 * small(j) + (int)(j % cols % 2);
+    }
+    NDR_TRY(upload(t, &in));
+    NDR_TRY(make_output(t, results, 4, &out));
+    for (size_t r = 0; r < results; ++r) words_of(&out)[r] = bits_of((float)sums[r]);
+    x.array.buffer = in.buffer;
+    desc.output.buffer = out.buffer;
+    NDR_TRY(ndr_map_reduce(t->queue, &desc, NULL));
+    return check(t, &out, keeps_rows ? "sums of rows" : keeps_cols ? "sums of columns" : "a sum of an expression");
+}
+
 /* ---- copy, gather, scatter ---- */
 
 /* A matrix with rows in reverse order, or transposed. */
@@ -503,9 +596,9 @@ static ndr_status ask_scatter(ndr_trial *t, size_t i)
 
 /* ---- all ---- */
 
-#define OPERATIONS(V)                                                                        \
-    V(reduce) V(matmul) V(map) V(array_copy) V(gather) V(scatter) V(scan) V(array_scan) V(select) V(sort) \
-        V(sort_segments) V(top_k) V(top_k_select) V(histogram) V(random)
+#define OPERATIONS(V)                                                                                             \
+    V(reduce) V(matmul) V(map) V(map_reduce) V(array_copy) V(gather) V(scatter) V(scan) V(array_scan) V(select) \
+        V(sort) V(sort_segments) V(merge) V(merge_sort) V(top_k) V(top_k_select) V(histogram) V(random)
 #define DECLARE(name) extern const ndr_operation ndr_##name##_operation;
 OPERATIONS(DECLARE)
 
@@ -513,6 +606,7 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_reduce_operation, NDR_COUNT_OF(reductions) * SIZES, ask_reduce },
     { &ndr_matmul_operation, NDR_MATMUL_ANSWERS, ndr_matmul_ask },
     { &ndr_map_operation, 2 * SIZES, ask_map },
+    { &ndr_map_reduce_operation, NDR_COUNT_OF(reduced), ask_map_reduce },
     { &ndr_array_copy_operation, 2 * SIZES, ask_array_copy },
     { &ndr_gather_operation, SIZES, ask_gather },
     { &ndr_scatter_operation, SIZES, ask_scatter },
@@ -521,6 +615,8 @@ const ndr_answers ndr_all_answers[] = {
     { &ndr_select_operation, SIZES, ask_select },
     { &ndr_sort_operation, NDR_COUNT_OF(sorted_sizes), ask_sort },
     { &ndr_sort_segments_operation, NDR_COUNT_OF(segment_lengths), ask_sort_segments },
+    { &ndr_merge_operation, SIZES, ask_merge },
+    { &ndr_merge_sort_operation, SIZES, ask_merge_sort },
     { &ndr_top_k_operation, NDR_COUNT_OF(searches), ask_top_k },
     { &ndr_top_k_select_operation, NDR_COUNT_OF(searches), ask_top_k_select },
     { &ndr_histogram_operation, SIZES + 1, ask_histogram },

@@ -11,7 +11,7 @@ says out ' 0 failed, '
 says out 'device "'
 for part in transfers range 'groups, barriers, local memory' 'group functions' atomics reducers 'reduce tree_' \
     'reduce atomic_' 'reduce recursive' 'matmul ' 'map flat' 'map strided' 'scan ' 'select ' 'sort ' 'histogram ' \
-    'random ' 'array_copy ' 'gather ' 'scatter ' 'array_scan ' 'top_k '; do
+    'random ' 'array_copy ' 'gather ' 'scatter ' 'array_scan ' 'top_k ' 'map_reduce ' 'merge shares' 'merge_sort '; do
     says out "passed   $part"
 done
 cp out parts
