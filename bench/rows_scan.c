@@ -171,11 +171,11 @@ const work line_work = { line_own, begin_lines, end_lines, refill_lines, reset_l
 /* ---- rows ---- */
 
 /* Each element is read and written once; the second pass reads it again. */
-#define SCAN_OF(name_, dtype_, count_)                                                                          \
-    {                                                                                                           \
-        .name = name_, .work = &scan_work, .shape = &(const scan_shape){ dtype_, count_ }, .unit = &gigabytes,  \
-        .amount = 8.0 * (count_), .rivals = { { "OpenMP loops", { RATE_AT_LEAST, 1, 1 } } }, .max_launches = 2, \
-        .alternates = true,                                                                                     \
+#define SCAN_OF(name_, dtype_, count_)                                                                           \
+    {                                                                                                            \
+        .name = name_, .work = &scan_work, .shape = &(const scan_shape){ dtype_, count_ }, .unit = &gigabytes,   \
+        .amount = 8.0 * (count_), .max_launches = 2, .alternates = true,                                         \
+        .rivals = { { "OpenMP loops", { RATE_AT_LEAST, 1, 1 } }, { "Boost.Compute", { RATE_AT_LEAST, 1, 5 } } }, \
     }
 
 #define LINES_OF(rows_, cols_, axis_)                                                                               \

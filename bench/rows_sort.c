@@ -112,7 +112,7 @@ static bool check(void *job, const contender *who, size_t calls, bool thoroughly
 {
     const sorting *j = job;
     const uint32_t *keys = j->keys.host, *sorted = j->sorted_keys.host, *values = j->sorted_values.host;
-    const bool has_pairs = j->pairs && who != sort_own;
+    const bool has_pairs = j->pairs && !who->on_device;
     uint64_t sum = 0, last = 0;
     (void)calls, (void)thoroughly;
     for (size_t i = 0; i < j->of.count; ++i) {
@@ -173,6 +173,7 @@ static const unit million_keys = { "M/s", 1e6, false };
         .name = name_, .work = &(work_), .shape = &(const sort_shape){ false, count_, length_, k_ }, \
         .amount = (count_), .unit = &million_keys, .rivals = { __VA_ARGS__ },                       \
     }
+#define BOOST { "Boost.Compute", { RATE_AT_LEAST, 1, 5 } }
 #define PARALLEL { "__gnu_parallel::sort", { RATE_AT_LEAST, 1, 2 } }
 #define LOOP { "OpenMP loop of std::sort", { RATE_AT_LEAST, 1, 2 } }
 #define PARTIAL { "std::partial_sort_copy", { RATE_AT_LEAST, 1, 2 } }
@@ -181,10 +182,10 @@ static const unit million_keys = { "M/s", 1e6, false };
 #define STABLE { "std::stable_sort", { RATE_AT_LEAST, 3, 5 } }
 
 static const bench_row rows[] = {
-    SORT_OF("sort u32 2^20", sort_work, false, 1 << 20, PARALLEL),
-    SORT_OF("sort u32 2^24", sort_work, false, 1 << 24, PARALLEL),
-    SORT_OF("sort pairs 2^20", sort_work, true, 1 << 20, STABLE),
-    SORT_OF("sort pairs 2^24", sort_work, true, 1 << 24, STABLE),
+    SORT_OF("sort u32 2^20", sort_work, false, 1 << 20, PARALLEL, BOOST),
+    SORT_OF("sort u32 2^24", sort_work, false, 1 << 24, PARALLEL, BOOST),
+    SORT_OF("sort pairs 2^20", sort_work, true, 1 << 20, STABLE, BOOST),
+    SORT_OF("sort pairs 2^24", sort_work, true, 1 << 24, STABLE, BOOST),
     SEGMENTS_OF("sort segments of 16, 2^20", segments_work, 1 << 20, 16, 0, LOOP),
     SEGMENTS_OF("sort segments of 64, 2^22", segments_work, 1 << 22, 64, 0, LOOP),
     SEGMENTS_OF("sort segments of 1024, 2^22", segments_work, 1 << 22, 1024, 0, LOOP),

@@ -3,6 +3,7 @@
  * Compiled with -O3 -march=native -ffast-math -mprefer-vector-width=512. */
 #include "rival.h"
 #include "rows_axes.h"
+#include "rows_histogram.h"
 #include "rows_move.h"
 #include "rows_reduce.h"
 #include "rows_scan.h"
@@ -172,6 +173,29 @@ static void run_axes(void *job)
     }
 }
 
+/* A table of each thread. */
+#define COUNT_EACH(bin) \
+    _Pragma("omp for schedule(static)") for (size_t i = 0; i < n; ++i) ++mine[bin]
+
+static void run_histogram(void *job)
+{
+    histogram *j = job;
+    const uint8_t *bytes = j->input.host;
+    const float *floats = j->input.host;
+    uint32_t *counts = j->counts.host;
+    const size_t n = j->of.count, bins = j->of.bins;
+    for (size_t b = 0; b < bins; ++b) counts[b] = 0;
+#pragma omp parallel
+    {
+        uint32_t *mine = calloc(bins, sizeof *mine);
+        if (j->of.dtype == NDR_DTYPE_U8) COUNT_EACH(bytes[i]);
+        else COUNT_EACH((size_t)(floats[i] * (float)bins));
+#pragma omp critical
+        for (size_t b = 0; b < bins; ++b) counts[b] += mine[b];
+        free(mine);
+    }
+}
+
 static void describe(void) { printf("of the C compiler"); }
 
 const rival rival_openmp = {
@@ -182,5 +206,6 @@ const rival rival_openmp = {
                  { &scan_work, { .name = "OpenMP loops", .run = run_scan } },
                  { &line_work, { .name = "OpenMP loops", .run = run_lines } },
                  { &transpose_work, { .name = "OpenMP loops", .run = run_transpose } },
-                 { &gather_work, { .name = "OpenMP loops", .run = run_gather } } },
+                 { &gather_work, { .name = "OpenMP loops", .run = run_gather } },
+                 { &histogram_work, { .name = "OpenMP loops", .run = run_histogram } } },
 };

@@ -177,6 +177,10 @@ bool ndr_explain_word(const char *line, const char *end, ndr_text *out)
     "a name cannot stand at the place that the log names: leave out extern \"C\" and other words of C++, and give what " \
     "is called like a word of OpenCL C, such as kernel, global or half, another name"
 
+#define NOT_DECLARED                                                                                                \
+    "a name is not declared where the log says: correct it, declare it above that line, or #include the file that " \
+    "declares it"
+
 #define OPERANDS                                                                                                    \
     "an operator does not take these types: of floats, write fmod(a, b) for a % b, and pow(a, b) or a * a for a "   \
     "power, because ^, &, |, << and >> take integers; of a pointer, take an element, as in x[i] * a; of a struct, " \
@@ -287,12 +291,8 @@ static const struct {
     { { "expected expression" },
       "there is no expression of C at the place that the log names: OpenCL C has no templates, std:: or lambdas; write "
       "max(a, b) in place of max<float>(a, b), and an array in place of std::vector" },
-    { { "undeclared identifier" },
-      "a name is not declared where the log says: correct it, declare it above that line, or #include the file that "
-      "declares it" },
-    { { "implicit declaration" },
-      "a function is not declared where the log says: correct its name, define it above that line, or #include the file "
-      "that does" },
+    { { "undeclared identifier" }, NOT_DECLARED },
+    { { "implicit declaration" }, NOT_DECLARED },
 };
 
 bool ndr_explain_rule(const char *line, const char *end, ndr_text *out)

@@ -960,10 +960,15 @@ MISTAKE(no_int64_atomics,
 static ndr_context *opened;
 MISTAKE(unknown_device, ndr_context_create("nope", &opened))
 MISTAKE(index_past_end, ndr_context_create("77", &opened))
-MISTAKE(fewer_devices, ndr_context_create("cpu:77", &opened))
 MISTAKE(unknown_check, ndr_context_create_with(&(ndr_context_desc){ .check = (ndr_check_mode)7 }, &opened))
 MISTAKE(no_context, ndr_queue_create(NULL, NULL, NULL))
 MISTAKE(no_devices, ndr_device_list(2, NULL, &(size_t){ 0 }))
+
+/* Of a device that is no CPU there is another sentence. */
+static ndr_status fewer_devices(void)
+{
+    return context->caps.info.type == NDR_DEVICE_TYPE_CPU ? ndr_context_create("cpu:77", &opened) : SKIPPED;
+}
 
 static ndr_status no_accelerator(void)
 {

@@ -426,9 +426,9 @@ static const char *cell_on_page(const char *table, const char *row, size_t colum
     static char cell[40];
     char begin[80];
     size_t length;
-    snprintf(begin, sizeof begin, "\n| %s", row);
+    snprintf(begin, sizeof begin, "\n| %s |", row);
     const char *at = strstr(table_of(table, &length), begin);
-    at = at ? at + strlen("\n") : NULL;
+    if (at) at += strlen(begin) - 2;
     for (size_t bar = 0; at && bar <= column; ++bar) at = strchr(at + 1, '|');
     const char *const end = at ? strchr(at + 1, '|') : NULL;
     const int size = end ? (int)(end - at) - 3 : 0;
@@ -441,14 +441,14 @@ static const char *cell_on_page(const char *table, const char *row, size_t colum
 /* A context whose device has no f64. */
 static ndr_context *without_f64;
 
-/* Where a cell is: a table, the text of a row that no other begins with, and the number of a column. */
+/* Where a cell is: a table, the first cell of a row, and the number of a column behind it. */
 typedef struct place {
     const char *table, *row;
     size_t column;
 } place;
 
-/* "yes", "fp64" if the device must have it, or "–"; what is taken is run. Where this device lacks what the call needs, the
- * page cannot be wrong. */
+/* "yes", "fp64" if the device must have it, or "–"; what is taken is run, on a simulator of three types. Where this
+ * device lacks what the call needs, the page cannot be wrong. */
 static const char *cell_of(ndr_status (*attempt)(trial *t), trial t, place at)
 {
     t.count = 1 << 20;
@@ -459,6 +459,7 @@ static const char *cell_of(ndr_status (*attempt)(trial *t), trial t, place at)
     t.explains = without_f64;
     const char *const cell = attempt(&t) == NDR_OK ? "yes" : "fp64";
     t.explains = NULL;
+    if (quick() && t.dtype != NDR_DTYPE_I32 && t.dtype != NDR_DTYPE_F32 && t.dtype != NDR_DTYPE_BF16) return cell;
     assert_ok(attempt(&t));
     if (!t.is_right) fail_msg("%s: wrong results for %s", at.row, ndr_dtype_name(t.dtype));
     return cell;

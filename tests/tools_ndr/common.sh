@@ -31,4 +31,10 @@ lacks() { ! grep -qF -e "$2" "$1" || complain "$1 has: $2"; }
 # leave_out REASON: what the rest would test cannot be tested here.
 leave_out() { echo "left out: $*"; }
 
+# The operations of the headers, by the names of `ndr bench`.
+operations() {
+    sed -nE 's/^NDR_SIZED ndr_status ndr_([a-z_]+)\(ndr_queue \*queue, const ndr_\1_desc .*/\1/p' "$root"/include/ndr/*.h |
+        sed 's/^array_copy$/transpose/'
+}
+
 finish() { exit "$failed"; }

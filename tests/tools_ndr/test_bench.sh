@@ -25,7 +25,7 @@ for call in 'i32 min' 'u64 max' 'f32 sum'; do
     run 0 "$ndr" bench reduce 1000 --dtype "${call% *}" --op "${call#* }" --method atomic -n 3
     says out "reduce 1000 of ${call% *} on"
 done
-for operation in scan sort merge select histogram random gather scatter map map_reduce; do
+for operation in scan sort top_k merge merge_sort select histogram random gather scatter map map_reduce; do
     run 0 "$ndr" bench $operation 1001 -n 3
     says out "$operation 1001 of f32 on device"
     says out '  implementation   '
@@ -40,8 +40,13 @@ for dtype in f16 bf16; do
 done
 run 0 "$ndr" bench histogram 1001 -n 3 --dtype i32
 run 0 "$ndr" bench map_reduce 1001 -n 3 --dtype i64 --op max
-run 0 "$ndr" bench transpose 65x33 -n 3
-says out 'transpose 65x33 of f32 on device'
+for operation in transpose array_scan; do
+    run 0 "$ndr" bench $operation 65x33 -n 3
+    says out "$operation 65x33 of f32 on device"
+    says out '  implementation   '
+done
+run 0 "$ndr" bench array_scan 33x65 -n 3 --dtype i64 --op max
+run 0 "$ndr" bench top_k 7 -n 3 --dtype u32 # fewer than the usual k
 for operation in copy fill launch; do
     run 0 "$ndr" bench $operation 4097 -n 4
     says out "$operation 4097 on device"
@@ -54,11 +59,14 @@ says out ', 3 runs'
 
 # ---- the command line ----
 
+run 0 "$ndr" bench --help
+for operation in reduce sort $(operations); do says out " $operation "; done
+
 run 2 "$ndr" bench
 says err 'give an operation and a shape, such as: reduce 16777216'
 run 2 "$ndr" bench copy
 run 2 "$ndr" bench sor 10
-says err 'the operation is "sor"; give matmul, reduce, scan, sort, merge, '
+says err 'the operation is "sor"; give matmul, reduce, scan, array_scan, sort, top_k, merge, merge_sort, '
 says err 'copy, fill or launch'
 for shape in 10x10 10x10x 10x10x10x10 10x0x10 axbxc 10x-1x10 99999999999x1x1; do
     run 2 "$ndr" bench matmul $shape

@@ -19,6 +19,8 @@ says out '"row": "tree_'
 says out '"reasons": "not '
 ! grep -q '^  "error"' out || complain 'a device is chosen, and there is an error'
 
+for operation in reduce sort $(operations); do says out "\"operation\": \"$operation\""; done
+
 # The row is the one that NDR_LOG=debug shows: without f64 such calls are refused.
 NDR_DISABLE=fp64 run 0 "$ndr" devices --json
 says out 'has no f64'

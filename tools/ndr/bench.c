@@ -21,7 +21,7 @@ static const struct argp_option list[] = {
       "Of elements: f32 (default), f64, i32, u32, i64 or u64; of reduce also f16 or bf16; of matmul f32 or f64; of "
       "histogram not i64 or u64",
       0 },
-    { "op", OPTION_OP, "WORD", 0, "Of reduce, scan and map_reduce: sum, min or max; sum if not given", 0 },
+    { "op", OPTION_OP, "WORD", 0, "Of reduce, scan, array_scan and map_reduce: sum, min or max; sum if not given", 0 },
     { "method", OPTION_METHOD, "WORD", 0, "Of reduce: tree, atomic or recursive; tree if not given", 0 },
     { "accuracy", OPTION_ACCURACY, "WORD", 0, "Of matmul: full, or tf32 if a and b may be rounded; full if not given",
       0 },
@@ -86,9 +86,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     .options = list,
     .parser = parse_option,
-    .args_doc = "matmul MxNxK\nreduce ELEMENTS\nscan ELEMENTS\nsort ELEMENTS\nmerge ELEMENTS\nselect ELEMENTS\n"
-                "histogram ELEMENTS\nrandom ELEMENTS\ngather ELEMENTS\nscatter ELEMENTS\ntranspose ROWSxCOLUMNS\n"
-                "map ELEMENTS\nmap_reduce ELEMENTS\ncopy BYTES\nfill BYTES\nlaunch ITEMS",
+    .args_doc = "matmul MxNxK\nreduce ELEMENTS\nscan ELEMENTS\narray_scan ROWSxCOLUMNS\nsort ELEMENTS\n"
+                "top_k ELEMENTS\nmerge ELEMENTS\nmerge_sort ELEMENTS\nselect ELEMENTS\nhistogram ELEMENTS\n"
+                "random ELEMENTS\ngather ELEMENTS\nscatter ELEMENTS\ntranspose ROWSxCOLUMNS\nmap ELEMENTS\n"
+                "map_reduce ELEMENTS\ncopy BYTES\nfill BYTES\nlaunch ITEMS",
     .doc = "Measures how long an operation takes, from the call to its end: a product of an M x K and a K x N matrix, "
            "other operations of libndr on that many elements, a copy or a fill of a buffer, or the launch of a kernel "
            "that does almost nothing.",

@@ -10,8 +10,11 @@ typedef enum operation_id {
     MATMUL,
     REDUCE,
     SCAN,
+    ARRAY_SCAN,
     SORT,
+    TOP_K,
     MERGE,
+    MERGE_SORT,
     SELECT,
     HISTOGRAM,
     RANDOM,
@@ -40,8 +43,11 @@ typedef struct work {
         ndr_matmul_desc matmul;
         ndr_reduce_desc reduce;
         ndr_scan_desc scan;
+        ndr_array_scan_desc array_scan;
         ndr_sort_desc sort;
+        ndr_top_k_desc top_k;
         ndr_merge_desc merge;
+        ndr_merge_sort_desc merge_sort;
         ndr_select_desc select;
         ndr_histogram_desc histogram;
         ndr_random_desc random;

@@ -105,6 +105,22 @@ static ndr_status fill_scan(work *w, ndr_queue *queue)
     return NDR_OK;
 }
 
+/* Of each row of a matrix. */
+static void set_array_scan(work *w)
+{
+    const ndr_array matrix = ndr_array_of(NULL, w->dtype, ndr_range_2d(w->sizes[0], w->sizes[1]));
+    w->desc.array_scan = (ndr_array_scan_desc){ .op = w->op, .axis = 1, .input = matrix, .output = matrix };
+    w->moved = 2 * w->sizes[0] * w->sizes[1] * ndr_dtype_size(w->dtype);
+}
+
+static ndr_status fill_array_scan(work *w, ndr_queue *queue)
+{
+    TRY(add_numbers(w, queue, w->sizes[0] * w->sizes[1], w->dtype, &w->buffers[0]));
+    TRY(add_room(w, w->sizes[0] * w->sizes[1], w->dtype, &w->buffers[1]));
+    w->desc.array_scan.input.buffer = w->buffers[0], w->desc.array_scan.output.buffer = w->buffers[1];
+    return NDR_OK;
+}
+
 static void set_sort(work *w)
 {
     w->desc.sort = (ndr_sort_desc){ .dtype = w->dtype, .count = w->sizes[0] };
@@ -116,6 +132,23 @@ static ndr_status fill_sort(work *w, ndr_queue *queue)
     TRY(add_random(w, queue, w->sizes[0], w->dtype, &w->buffers[0]));
     TRY(add_room(w, w->sizes[0], w->dtype, &w->buffers[1]));
     w->desc.sort.keys.buffer = w->buffers[0], w->desc.sort.sorted_keys.buffer = w->buffers[1];
+    return NDR_OK;
+}
+
+/* The 100 smallest, or as many as there are. */
+static void set_top_k(work *w)
+{
+    enum { MOST_K = 100 };
+    const size_t count = w->sizes[0], k = count < MOST_K ? count : MOST_K;
+    w->desc.top_k = (ndr_top_k_desc){ .dtype = w->dtype, .count = count, .k = k };
+    w->moved = (count + k) * ndr_dtype_size(w->dtype);
+}
+
+static ndr_status fill_top_k(work *w, ndr_queue *queue)
+{
+    TRY(add_random(w, queue, w->sizes[0], w->dtype, &w->buffers[0]));
+    TRY(add_room(w, w->desc.top_k.k, w->dtype, &w->buffers[1]));
+    w->desc.top_k.keys.buffer = w->buffers[0], w->desc.top_k.top_keys.buffer = w->buffers[1];
     return NDR_OK;
 }
 
@@ -142,6 +175,20 @@ static ndr_status fill_merge(work *w, ndr_queue *queue)
     TRY(ndr_sort(queue, &sort, NULL));
     w->desc.merge.first.buffer = w->desc.merge.second.buffer = w->buffers[0];
     w->desc.merge.output.buffer = w->buffers[1];
+    return NDR_OK;
+}
+
+static void set_merge_sort(work *w)
+{
+    w->desc.merge_sort = (ndr_merge_sort_desc){ .dtype = w->dtype, .count = w->sizes[0] };
+    w->moved = 2 * w->sizes[0] * ndr_dtype_size(w->dtype);
+}
+
+static ndr_status fill_merge_sort(work *w, ndr_queue *queue)
+{
+    TRY(add_random(w, queue, w->sizes[0], w->dtype, &w->buffers[0]));
+    TRY(add_room(w, w->sizes[0], w->dtype, &w->buffers[1]));
+    w->desc.merge_sort.input.buffer = w->buffers[0], w->desc.merge_sort.output.buffer = w->buffers[1];
     return NDR_OK;
 }
 
@@ -359,8 +406,11 @@ const operation operations[] = {
     [MATMUL] = { "matmul", 3, MOST_SIDE, products, false, set_matmul, fill_matmul },
     [REDUCE] = { "reduce", 1, MOST, of_reductions, true, set_reduce, fill_reduce },
     [SCAN] = { "scan", 1, MOST, numbers, true, set_scan, fill_scan },
+    [ARRAY_SCAN] = { "array_scan", 2, MOST_SIDE, numbers, true, set_array_scan, fill_array_scan },
     [SORT] = { "sort", 1, MOST, numbers, false, set_sort, fill_sort },
+    [TOP_K] = { "top_k", 1, MOST, numbers, false, set_top_k, fill_top_k },
     [MERGE] = { "merge", 1, MOST, numbers, false, set_merge, fill_merge },
+    [MERGE_SORT] = { "merge_sort", 1, MOST, numbers, false, set_merge_sort, fill_merge_sort },
     [SELECT] = { "select", 1, MOST, numbers, false, set_select, fill_select },
     [HISTOGRAM] = { "histogram", 1, MOST, of_histograms, false, set_histogram, fill_histogram },
     [RANDOM] = { "random", 1, MOST, numbers, false, set_random, fill_random },
@@ -389,8 +439,11 @@ ndr_status enqueue_work(const work *w, ndr_queue *queue, ndr_event **event)
     case MATMUL: return ndr_matmul(queue, &w->desc.matmul, event);
     case REDUCE: return ndr_reduce(queue, &w->desc.reduce, event);
     case SCAN: return ndr_scan(queue, &w->desc.scan, event);
+    case ARRAY_SCAN: return ndr_array_scan(queue, &w->desc.array_scan, event);
     case SORT: return ndr_sort(queue, &w->desc.sort, event);
+    case TOP_K: return ndr_top_k(queue, &w->desc.top_k, event);
     case MERGE: return ndr_merge(queue, &w->desc.merge, event);
+    case MERGE_SORT: return ndr_merge_sort(queue, &w->desc.merge_sort, event);
     case SELECT: return ndr_select(queue, &w->desc.select, event);
     case HISTOGRAM: return ndr_histogram(queue, &w->desc.histogram, event);
     case RANDOM: return ndr_random(queue, &w->desc.random, event);
@@ -412,8 +465,11 @@ ndr_status explain_work(const work *w, size_t capacity, char *text)
     case MATMUL: return ndr_matmul_explain(w->context, &w->desc.matmul, capacity, text, NULL);
     case REDUCE: return ndr_reduce_explain(w->context, &w->desc.reduce, capacity, text, NULL);
     case SCAN: return ndr_scan_explain(w->context, &w->desc.scan, capacity, text, NULL);
+    case ARRAY_SCAN: return ndr_array_scan_explain(w->context, &w->desc.array_scan, capacity, text, NULL);
     case SORT: return ndr_sort_explain(w->context, &w->desc.sort, capacity, text, NULL);
+    case TOP_K: return ndr_top_k_explain(w->context, &w->desc.top_k, capacity, text, NULL);
     case MERGE: return ndr_merge_explain(w->context, &w->desc.merge, capacity, text, NULL);
+    case MERGE_SORT: return ndr_merge_sort_explain(w->context, &w->desc.merge_sort, capacity, text, NULL);
     case SELECT: return ndr_select_explain(w->context, &w->desc.select, capacity, text, NULL);
     case HISTOGRAM: return ndr_histogram_explain(w->context, &w->desc.histogram, capacity, text, NULL);
     case RANDOM: return ndr_random_explain(w->context, &w->desc.random, capacity, text, NULL);
