@@ -106,7 +106,7 @@ typedef struct row_list {
 } row_list;
 
 row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
-row_list axes_rows(void);
+row_list axes_rows(void), forms_rows(void);
 row_list scan_rows(void);
 row_list map_rows(void), histogram_rows(void);
 row_list move_rows(void);

@@ -7,13 +7,41 @@
 
 /* ---- kernels ---- */
 
+/* A text of the caller may use the names of the options' macros. So these are lines behind the text, "#define ROWS 4"
+ * for -DROWS=4. In `rest` remain the other options, and names that no caller uses. */
+static void define(const char *options, ndr_text *text, ndr_text *rest)
+{
+    ndr_text_add_all(text, "\n");
+    for (const char *at = options + strspn(options, " "); *at; at += strspn(at, " ")) {
+        const int length = (int)strcspn(at, " "), name = (int)strcspn(at, "= ") - 2;
+        const bool is_macro = strncmp(at, "-D", 2) == 0 && strncmp(at, "-DNDR_", 6) != 0;
+        if (!is_macro) ndr_text_add(rest, "%.*s ", length, at);
+        else if (length == name + 2) ndr_text_add(text, "#undef %.*s\n#define %.*s 1\n", name, at + 2, name, at + 2);
+        else
+            ndr_text_add(text, "#undef %.*s\n#define %.*s %.*s\n", name, at + 2, name, at + 2, length - name - 3,
+                         at + name + 3);
+        at += length;
+    }
+}
+
+static ndr_status get_written(const ndr_op_job *job, const char *name, ndr_text *text, ndr_kernel **kernel)
+{
+    ndr_text rest = { 0 };
+    define(job->plan.options, text, &rest);
+    const ndr_kernel_desc desc = { .name = name, .bundled = job->of.variant->file, .options = rest.chars };
+    text->failed |= rest.failed;
+    const ndr_status status = ndr_written_get(job->context, &desc, text, kernel);
+    ndr_text_free(&rest);
+    return status;
+}
+
 static ndr_status get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
     const ndr_op_variant *variant = job->of.variant;
     const ndr_kernel_desc desc = { .name = name, .bundled = variant->file, .options = job->plan.options };
     ndr_text text = { 0 };
     if (variant->write) variant->write(&job->of, &text);
-    const ndr_status status = text.length || text.failed ? ndr_written_get(job->context, &desc, &text, kernel)
+    const ndr_status status = text.length || text.failed ? get_written(job, name, &text, kernel)
                                                          : ndr_kernel_get(job->context, &desc, kernel);
     ndr_text_free(&text);
     return status;
