@@ -109,6 +109,7 @@ static const struct {
     { move_rows, false },       { map_rows, false },       { histogram_rows, false }, { axes_rows, false },
     { forms_rows, false },
     { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
+    { gpu_operation_rows, true },
 };
 
 /* Call `with` for each row whose name matches. */

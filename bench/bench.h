@@ -111,7 +111,7 @@ row_list scan_rows(void);
 row_list map_rows(void), histogram_rows(void);
 row_list move_rows(void);
 row_list sort_rows(void);
-row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void);
+row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void), gpu_operation_rows(void);
 
 /* ---- rivals.c ---- */
 

@@ -93,13 +93,22 @@ ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *cont
 static ndr_status borrow(ndr_op_job *job)
 {
     if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->of.variant->kernel)); /* without it */
-    return ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace);
+    NDR_TRY(ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace));
+    if (!job->plan.numbered_bytes) return NDR_OK;
+    const ndr_status status =
+        ndr_workspace_get_numbered(job->workspace, job->context, job->plan.numbered_bytes, &job->numbered);
+    if (status != NDR_OK) ndr_workspace_return(job->workspace, NULL);
+    return status;
 }
 
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job)
 {
     return job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
 }
+
+ndr_arg ndr_op_numbered_arg(const ndr_op_job *job) { return job->numbered ? ndr_arg_of(job->numbered) : ndr_null; }
+
+unsigned ndr_op_take_number(ndr_op_job *job) { return job->workspace ? ndr_workspace_take_number(job->workspace) : 0; }
 
 unsigned ndr_op_take_slot(ndr_op_job *job) { return job->workspace ? ndr_workspace_take_slot(job->workspace) : 0; }
 
@@ -138,6 +147,7 @@ static void open_job(ndr_op_job *job, const ndr_op_variant *variant, const ndr_o
     job->order = order;
     for (unsigned i = 0; i < NDR_OTHER_KERNELS; ++i) job->others[i] = NULL;
     job->workspace = NULL;
+    job->numbered = NULL;
     job->keeps_events = has_event || order->queue->is_out_of_order;
     job->launches = 0;
     job->event = NULL;
