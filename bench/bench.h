@@ -106,12 +106,12 @@ typedef struct row_list {
 } row_list;
 
 row_list ceiling_rows(void), matmul_rows(void), reduce_rows(void), launch_rows(void), cold_rows(void), get_rows(void);
-row_list axes_rows(void);
+row_list axes_rows(void), forms_rows(void);
 row_list scan_rows(void);
 row_list map_rows(void), histogram_rows(void);
 row_list move_rows(void);
 row_list sort_rows(void);
-row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void);
+row_list gpu_ceiling_rows(void), gpu_matmul_rows(void), gpu_reduce_rows(void), gpu_operation_rows(void);
 
 /* ---- rivals.c ---- */
 

@@ -61,6 +61,7 @@ typedef struct gpu_reduce_shape {
     ndr_reduce_method method;
     size_t count;
     bool back_to_back;
+    ndr_numerics numerics;
 } gpu_reduce_shape;
 
 /* The input is a pattern, repeated until there are `count` elements. */
@@ -80,6 +81,34 @@ typedef struct gpu_reduction {
     double expected, absolute_sum; /* of floats */
     int64_t expected_integer;
 } gpu_reduction;
+
+/* ---- operations on large buffers: rows_gpu_operations.c ---- */
+
+typedef enum gpu_operation_kind { GPU_SCAN, GPU_SORT, GPU_SORT_PAIRS, GPU_HISTOGRAM, GPU_AXIS } gpu_operation_kind;
+
+typedef struct gpu_operation_shape {
+    gpu_operation_kind kind;
+    ndr_dtype dtype;   /* F32 or U32; of a histogram U8 */
+    size_t rows, cols; /* elements: rows * cols */
+    unsigned axis;     /* GPU_AXIS: 0 sums columns, 1 sums rows */
+    bool back_to_back;
+} gpu_operation_shape;
+
+/* Outputs are downloaded and checked in the first round only. */
+typedef struct gpu_operation {
+    gpu_operation_shape of;
+    size_t number; /* of the job */
+    size_t refills;
+    size_t count, input_bytes, output_bytes;
+    void *input, *output;       /* on the host */
+    uint32_t *values, *sorted;  /* of pairs: the places of keys; NULL otherwise */
+    ndr_buffer *on_device[4];   /* input, output, values, sorted */
+} gpu_operation;
+
+bool gpu_operation_is_checked(const gpu_operation *job);
+
+extern const work gpu_operation_work;
+extern const contender gpu_operation_own[];
 
 extern const work gpu_reduce_work;
 extern const contender gpu_reduce_own[];

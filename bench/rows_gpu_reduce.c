@@ -129,11 +129,13 @@ const work gpu_reduce_work = { .own = gpu_reduce_own, .begin = begin, .end = end
 
 /* ---- contenders ---- */
 
-static void reduce(const gpu_reduction *j, ndr_reduce_method method, ndr_queue *queue, ndr_event **event)
+static void reduce(const gpu_reduction *j, ndr_reduce_method method, ndr_numerics numerics, ndr_queue *queue,
+                   ndr_event **event)
 {
     const ndr_reduce_desc desc = { .dtype = j->of.dtype,
                                    .op = j->of.op,
                                    .method = method,
+                                   .numerics = numerics,
                                    .input = { j->input, 0 },
                                    .count = j->of.count,
                                    .output = { j->output, 0 } };
@@ -146,17 +148,27 @@ static void reset(void *job)
     MUST(ndr_buffer_fill(the_queue, j->output, 0, sizeof j->result, &(uint32_t){ 0xffffffff }, sizeof(uint32_t), NULL));
 }
 
-static double time_by_event(const gpu_reduction *j, ndr_reduce_method method)
+static double time_by_event(const gpu_reduction *j, ndr_reduce_method method, ndr_numerics numerics)
 {
     ndr_event *event;
-    reduce(j, method, gpu_timed_queue(), &event);
+    reduce(j, method, numerics, gpu_timed_queue(), &event);
     return gpu_event_seconds(event);
 }
 
-static void enqueue(void *job) { reduce(job, ((gpu_reduction *)job)->of.method, the_queue, NULL); }
-static double time_one(void *job) { return time_by_event(job, ((gpu_reduction *)job)->of.method); }
-static void enqueue_tree(void *job) { reduce(job, NDR_REDUCE_TREE, the_queue, NULL); }
-static double time_one_tree(void *job) { return time_by_event(job, NDR_REDUCE_TREE); }
+static void enqueue(void *job)
+{
+    const gpu_reduce_shape *s = &((const gpu_reduction *)job)->of;
+    reduce(job, s->method, s->numerics, the_queue, NULL);
+}
+
+static double time_one(void *job)
+{
+    const gpu_reduce_shape *s = &((const gpu_reduction *)job)->of;
+    return time_by_event(job, s->method, s->numerics);
+}
+
+static void enqueue_tree(void *job) { reduce(job, NDR_REDUCE_TREE, NDR_NUMERICS_FAST, the_queue, NULL); }
+static double time_one_tree(void *job) { return time_by_event(job, NDR_REDUCE_TREE, NDR_NUMERICS_FAST); }
 
 static void download(void *job)
 {
@@ -187,7 +199,7 @@ const contender gpu_reduce_own[] = {
 #define ROW_END_0 ""
 #define ROW_END_1 " back to back"
 #define SHAPE(dtype, op, method, lg, back) \
-    &(const gpu_reduce_shape) { dtype, op, method, (size_t)1 << (lg), back }
+    &(const gpu_reduce_shape) { dtype, op, method, (size_t)1 << (lg), back, NDR_NUMERICS_FAST }
 #define SMALL_(lg, back, aim)                                                                                       \
     {                                                                                                               \
         .name = "gpu: sum f32 2^" #lg ROW_END_##back, .work = &gpu_reduce_work, .amount = 1, .unit = &microseconds, \
@@ -212,6 +224,20 @@ const contender gpu_reduce_own[] = {
         .shape = SHAPE(NDR_DTYPE_F32, NDR_OP_SUM, NDR_REDUCE_ATOMIC, lg, false),                               \
         .rivals = { { "libndr's tree", { RATE_AT_LEAST, pass_, 1 } } },                                        \
     }
+/* As sums for which the fast one is the rival. */
+#define NUMERICS_(name_, type, dtype, numerics_, lg, back, pass_)                                          \
+    {                                                                                                      \
+        .name = "gpu: sum " type " 2^" #lg " " name_ ROW_END_##back, .work = &gpu_reduce_work,             \
+        .amount = 1, .unit = &microseconds,                                                                \
+        .shape = &(const gpu_reduce_shape){ dtype, NDR_OP_SUM, NDR_REDUCE_TREE, (size_t)1 << (lg), back,   \
+                                            numerics_ },                                                   \
+        .rivals = { { "libndr's tree", { RATE_AT_LEAST, pass_, 1 } } },                                    \
+    }
+#define NUMERICS(type, dtype, lg)                                                                          \
+    NUMERICS_("reproducible", type, dtype, NDR_NUMERICS_REPRODUCIBLE, lg, 0, 0.85),                        \
+        NUMERICS_("reproducible", type, dtype, NDR_NUMERICS_REPRODUCIBLE, lg, 1, 0.85),                    \
+        NUMERICS_("exact", type, dtype, NDR_NUMERICS_EXACT, lg, 0, 0.7),                                   \
+        NUMERICS_("exact", type, dtype, NDR_NUMERICS_EXACT, lg, 1, 0.7)
 
 static const bench_row rows[] = {
     SMALL_SUM(10),
@@ -232,6 +258,10 @@ static const bench_row rows[] = {
     ATOMIC(16, 1),
     ATOMIC(28, 0.97),
     ATOMIC(30, 0.97),
+    NUMERICS("f32", NDR_DTYPE_F32, 24),
+    NUMERICS("f32", NDR_DTYPE_F32, 28),
+    NUMERICS("f64", NDR_DTYPE_F64, 24),
+    NUMERICS("f64", NDR_DTYPE_F64, 28),
 };
 
 row_list gpu_reduce_rows(void) { return (row_list){ .rows = rows, .count = COUNT_OF(rows) }; }

@@ -1,4 +1,4 @@
-/* cub.c - CUB: reductions on NVIDIA's GPUs. */
+/* cub.c - CUB: reductions, scans, sorts and histograms on NVIDIA's GPUs. */
 #include "cuda.h"
 #include "gpu.h"
 #include "rival.h"
@@ -58,6 +58,57 @@ static double time_cub(void *job)
     return gpu_time(&calls, job, ((gpu_reduction *)job)->of.back_to_back);
 }
 
+/* ---- operations ---- */
+
+int cub_scan(int is_f32, const void *input, void *output, size_t count, void *stream); /* cub_scan.cu and so on */
+int cub_sort(const uint32_t *keys, uint32_t *sorted_keys, const uint32_t *values, uint32_t *sorted_values, size_t count,
+             void *stream);
+int cub_histogram(const unsigned char *input, uint32_t *output, size_t count, void *stream);
+
+static void operation_upload(void *job)
+{
+    static size_t uploaded;
+    const gpu_operation *j = job;
+    if (uploaded == j->number) return;
+    cuda_write(cuda_memory(CUDA_INPUT, j->input_bytes), j->input, j->input_bytes);
+    if (j->values) cuda_write(cuda_memory(CUDA_VALUES, j->input_bytes), j->values, j->input_bytes);
+    uploaded = j->number;
+}
+
+static void operation_reset(void *job)
+{
+    const gpu_operation *j = job;
+    cuda_fill_ff(cuda_memory(CUDA_OUTPUT, j->output_bytes), j->output_bytes);
+}
+
+static void operation_enqueue(void *job)
+{
+    const gpu_operation *j = job;
+    void *const in = cuda_memory(CUDA_INPUT, j->input_bytes), *const out = cuda_memory(CUDA_OUTPUT, j->output_bytes);
+    void *const values = j->values ? cuda_memory(CUDA_VALUES, j->input_bytes) : NULL;
+    void *const sorted = j->values ? cuda_memory(CUDA_SORTED, j->input_bytes) : NULL;
+    if (j->of.kind == GPU_SCAN) MUST_CUDA(cub_scan(j->of.dtype == NDR_DTYPE_F32, in, out, j->count, cuda_stream()));
+    else if (j->of.kind == GPU_HISTOGRAM) MUST_CUDA(cub_histogram(in, out, j->count, cuda_stream()));
+    else MUST_CUDA(cub_sort(in, out, values, sorted, j->count, cuda_stream()));
+}
+
+static double operation_time_one(void *job) { return cuda_time_one(operation_enqueue, job); }
+
+static void operation_download(void *job)
+{
+    gpu_operation *j = job;
+    if (!gpu_operation_is_checked(j)) return;
+    cuda_read(j->output, cuda_memory(CUDA_OUTPUT, j->output_bytes), j->output_bytes);
+    if (j->values) cuda_read(j->sorted, cuda_memory(CUDA_SORTED, j->input_bytes), j->input_bytes);
+}
+
+static double time_operation(void *job)
+{
+    static const gpu_calls calls = { operation_upload,   operation_reset, operation_enqueue,
+                                     operation_time_one, cuda_finish,     operation_download };
+    return gpu_time(&calls, job, ((gpu_operation *)job)->of.back_to_back);
+}
+
 /* ---- the rival ---- */
 
 static void describe(void)
@@ -69,5 +120,6 @@ const rival rival_cub = {
     .name = "CUB",
     .describe = describe,
     .works_here = cuda_works_here,
-    .entries = { { &gpu_reduce_work, { .name = "CUB", .time = time_cub, .leaves_result = true } } },
+    .entries = { { &gpu_reduce_work, { .name = "CUB", .time = time_cub, .leaves_result = true } },
+                 { &gpu_operation_work, { .name = "CUB", .time = time_operation, .leaves_result = true } } },
 };

@@ -1305,9 +1305,9 @@ typedef enum ndr_matrix_part {
 
 /** c = alpha * op(a) * op(b) + beta * c, once or for each product of a batch, where op(a) is a, or a transposed.
  *
- * Types. Elements of a and b are of `dtype`, those of c of `output_dtype`. F16 and F32 are added in F32, F64 in F64,
- * and the result is rounded once to the type of c. I8 and U8 are added in I32 modulo 2^32, alpha and beta included:
- * sums of fewer than 2^17 products of I8, or up to 2^15 of U8, are exact. There are no complex types.
+ * Types. Elements of a and b are of `dtype`, those of c of `output_dtype`. F16, BF16 and F32 are added in F32, F64 in
+ * F64, and the result is rounded once to the type of c. I8 and U8 are added in I32 modulo 2^32, alpha and beta
+ * included: sums of fewer than 2^17 products of I8, or up to 2^15 of U8, are exact. There are no complex types.
  *
  * A batch is `count` products of one shape, with the same pitches and factors. `a`, `b` and `c` are the matrices of
  * product 0. Those of product i begin i * a_stride, i * b_stride and i * c_stride elements later. A stride of 0 for a
@@ -1324,8 +1324,8 @@ typedef enum ndr_matrix_part {
  * With a `part`, the other elements of c are neither read nor written.
  *
  * Elementwise |error| <= (K + 2) * eps * (|alpha| |A| |B| + |beta C|), K the columns of op(a) and eps that of the type
- * of the sums. With NDR_ACCURACY_TF32 the error may be greater by 2^-10 * |alpha| |A| |B|. If c is F16, the rounding of
- * the result to it is added. docs/numerics.md has more.
+ * of the sums. With NDR_ACCURACY_TF32 the error may be greater by 2^-10 * |alpha| |A| |B|. If c is F16 or BF16, the
+ * rounding of the result to it is added. docs/numerics.md has more.
  *
  * `epilogue`, an expression of OpenCL C, gives what is stored in an element of c: "fmax(r + bias, 0.0f)". `r` is the
  * element's alpha * sum + beta * c, not yet rounded to the type of c: a float, a double for F64, an int for I8 and U8.
@@ -1333,8 +1333,8 @@ typedef enum ndr_matrix_part {
  * ndr_map(). An input has the shape of c: (rows, cols), the same for all products, or (count, rows, cols). Stride 0
  * repeats its elements along a dimension: a bias for each column has the strides { 0, 1 }. c itself may be an input,
  * with its buffer, offset, strides and type; other inputs must not overlap c. The value is converted to the type of c
- * as by an assignment, to F16 by rounding to nearest even; convert_char_sat_rte() rounds and saturates. The epilogue is
- * compiled as ndr_map_desc.statement, and errors are shown as lines of "epilogue".
+ * as by an assignment, to F16 and BF16 by rounding to nearest even; convert_char_sat_rte() rounds and saturates. The
+ * epilogue is compiled as ndr_map_desc.statement, and errors are shown as lines of "epilogue".
  *
  * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
  * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
@@ -1342,7 +1342,7 @@ typedef enum ndr_matrix_part {
  * device's memory. The queue keeps this memory. Larger products, and those for which there is no memory, do not use the
  * matrix units. */
 typedef struct ndr_matmul_desc {
-    ndr_dtype dtype;       /**< Of a and b: F32, F64, F16, I8 or U8. */
+    ndr_dtype dtype;       /**< Of a and b: F32, F64, F16, BF16, I8 or U8. */
     ndr_scaling scaling;   /**< Default: alpha 1, beta 0. */
     ndr_matrix a;          /**< m x k; if transposes_a, k x m. */
     ndr_matrix b;          /**< k x n; if transposes_b, n x k. */
@@ -1354,8 +1354,8 @@ typedef struct ndr_matmul_desc {
     size_t c_stride;       /**< The same for c; 0 is refused in a batch, unless there are c_offsets. */
     ndr_accuracy accuracy; /**< Default: FULL. TF32 is faster on GPUs with matrix units. */
     unsigned unused;       /**< 0. */
-    ndr_dtype output_dtype; /**< Of c. Default: `dtype` of floats, I32 for I8 and U8. F16 and F32 give
-                                 either. With an epilogue, all but F64 give F16, F32, I8, U8 or I32. */
+    ndr_dtype output_dtype; /**< Of c. Default: `dtype` of floats, I32 for I8 and U8. F16, BF16 and F32 give any of
+                                 the three. With an epilogue, all but F64 give F16, BF16, F32, I8, U8 or I32. */
     ndr_matrix_part part;   /**< Default: all of c. Otherwise c must have as many rows as columns. */
     bool transposes_a;      /**< a is stored transposed. */
     bool transposes_b;      /**< b is stored transposed. */

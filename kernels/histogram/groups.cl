@@ -1,5 +1,6 @@
 /* groups.cl - histograms by groups of many items: each group counts in a table in local memory. */
 #include "histogram/bins.clh"
+#include "histogram/fold.clh"
 #include "ndr/atomic.clh"
 
 #ifndef LANES

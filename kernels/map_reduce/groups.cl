@@ -10,7 +10,7 @@
 #define GROUP 256
 #endif
 #ifndef ITEMS
-#define ITEMS 256 /* of a result: GROUP or a smaller power of two */
+#define ITEMS 256 /* of a result: GROUP or a divisor of it */
 #endif
 #define LANE_KEPT 0
 #define LANE_REDUCED ITEMS

@@ -1,6 +1,6 @@
 /* blocked.cl - C = alpha * A * B + beta * C on GPUs, row-major: a block of C in the registers of each item.
  *
- *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
+ *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements. elements.clh has their types and forms.
  *
  *                  TILE_N                A group computes one TILE_M x TILE_N tile of C. It goes along k in steps of
  *               +----------+             TILE_K. While the items multiply one step from local memory, they load the
@@ -14,7 +14,6 @@
  *
  * If C is smaller than a tile, rows and columns past the last are computed from the last one and not stored. If k is no
  * multiple of TILE_K, the first step is the short one, padded with zeros: the others need no checks. */
-#include "join.clh"
 #include "matmul/bands.clh"
 #include "ndr/item.clh"
 #include "ndr/nd_item.clh"
@@ -34,9 +33,13 @@
 #define A_RUN 1   /* elements of A along k in one load: LANES if all such vectors are aligned */
 #define B_RUN 1   /* the same of B along n */
 #define C_RUN 1   /* the same of C; looked at where loads of A and B are of vectors */
+#define COPIES_A 0 /* 1: A is a copy in the workspace */
+#define COPIES_B 0
 #define CLAMP_M 1 /* 0 if C has at least TILE_M rows */
 #define CLAMP_N 1 /* 0 if C has at least TILE_N columns */
 #endif
+
+#include "matmul/elements.clh"
 
 #define V JOIN(T, LANES)
 #define ITEMS_M (TILE_M / ITEM_M)
@@ -54,7 +57,7 @@
 
 /* Compilers move loads past a barrier if they know that nothing changes the memory. In a step of many products they
  * spread vectors over these; in others they load too late, or need more registers for single elements. */
-#if A_RUN > 1 && B_RUN > 1 && ITEM_M * ITEM_N > 64
+#if A_RUN > 1 && B_RUN > 1 && ITEM_M * ITEM_N > 64 && !HAS_EPILOGUE
 #define UNCHANGED restrict
 #else
 #define UNCHANGED
@@ -63,17 +66,43 @@
 #define VECTORS (ITEM_M * ITEM_N / LANES) /* of an item's block of C */
 #define BAND_ROWS 8 /* rows of tiles computed together: the cache keeps what they share */
 
+/* Whether C is stored as the sums are. */
+#define STORES_SUMS (!CONVERTS_OUT && !HAS_EPILOGUE && PART == 0)
+
+/* Copies are row-major, of T. Without one, A_RUN and B_RUN are 1 if the matrix is transposed or has other elements. */
+#define A_TURNS (TRANSPOSES_A && !COPIES_A)
+#define B_TURNS (TRANSPOSES_B && !COPIES_B)
+#if CONVERTS_IN && !COPIES_A
+typedef IN_T a_in;
+#define LOAD_A(i) LOAD_IN(a_from, A_PLACE(i))
+#else
+typedef T a_in;
+#define LOAD_A(i) (*(global const a_run *)(a_from + A_PLACE(i)))
+#endif
+#if CONVERTS_IN && !COPIES_B
+typedef IN_T b_in;
+#define LOAD_B(i) LOAD_IN(b_from, B_PLACE(i))
+#else
+typedef T b_in;
+#define LOAD_B(i) (*(global const b_run *)(b_from + B_PLACE(i)))
+#endif
+
 /* The place of an item's loads of A and B in the tiles. */
 #define A_ROW(i) ((item + (i) * GROUP) / A_SIDE % TILE_M)
 #define A_COL(i) (((item + (i) * GROUP) % A_SIDE + (item + (i) * GROUP) / (A_SIDE * TILE_M) * A_SIDE) * A_RUN)
 #define B_ROW(i) ((item + (i) * GROUP) / (TILE_N / B_RUN))
 #define B_COL(i) ((item + (i) * GROUP) % (TILE_N / B_RUN) * B_RUN)
 
-/* The addresses of an item's loads of A and B at one step. */
-#define A_AT(i) \
-    ((global const a_run *)(a_from + ((CLAMP_M ? min(A_ROW(i), rows - 1) : A_ROW(i)) * (uint)a_pitch + A_COL(i))))
-#define B_AT(i) \
-    ((global const b_run *)(b_from + (B_ROW(i) * (uint)b_pitch + (CLAMP_N ? min(B_COL(i), cols - B_RUN) : B_COL(i)))))
+/* An item's loads of A and B at one step. The rows and columns of a transposed matrix change places. */
+#define A_PLACE(i) AT_PLACE(A_TURNS, CLAMP_M ? min(A_ROW(i), rows - 1) : A_ROW(i), A_COL(i), a_pitch)
+#define B_PLACE(i) AT_PLACE(B_TURNS, B_ROW(i), CLAMP_N ? min(B_COL(i), cols - B_RUN) : B_COL(i), b_pitch)
+#define AT_PLACE(transposed, row, col, pitch) \
+    ((transposed) ? (col) * (uint)(pitch) + (row) : (row) * (uint)(pitch) + (col))
+#if T_IS_FLOAT
+#define MULTIPLY_ADD(x, y, z) fma(x, y, z)
+#else
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
+#endif
 
 /* Copy the elements of a vector. */
 static inline void unpack(T *to, V x)
@@ -133,7 +162,7 @@ static inline void multiply_step(T sum[ITEM_M][ITEM_N], const T *x, const T *y)
 #pragma unroll
     for (uint i = 0; i < ITEM_M; ++i)
 #pragma unroll
-        for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
+        for (uint j = 0; j < ITEM_N; ++j) sum[i][j] = MULTIPLY_ADD(x[i], y[j], sum[i][j]);
 }
 
 /* The steps of one slice. Its part of a_tile begins at a; the item's first row there is a_row. b points to the item's
@@ -172,9 +201,11 @@ static inline void add_slices(T sum[ITEM_M][ITEM_N], local T *scratch, uint slic
 #define PACK(x) ((V)((x)[0], (x)[1]))
 #endif
 
-/* Store LANES elements of a row of C, of which this tile stores [begin, end). */
-static inline void store_run(global T *c, const T *sum, uint begin, uint end, bool is_aligned, T alpha, T beta)
+/* Store LANES elements of a row of C, of which the first one is (row, col). This tile stores [begin, end) of them. */
+NDR_INLINE_ void store_run(global OUT_T *c, const T *sum, uint begin, uint end, bool is_aligned, T alpha, T beta,
+                           ulong product, ulong row, ulong col EPILOGUE_PARAMETERS)
 {
+#if STORES_SUMS
     if (is_aligned && begin == 0 && end >= LANES) {
         V x = alpha * PACK(sum);
         if (beta != (T)0) x += beta * *(global const V *)c; /* 0: C is not read, it may hold NaN */
@@ -184,6 +215,14 @@ static inline void store_run(global T *c, const T *sum, uint begin, uint end, bo
 #pragma unroll
     for (uint j = 0; j < LANES; ++j)
         if (j >= begin && j < end) c[j] = alpha * sum[j] + (beta == (T)0 ? (T)0 : beta * c[j]);
+    (void)product, (void)row, (void)col;
+#else
+#pragma unroll
+    for (uint j = 0; j < LANES; ++j)
+        if (j >= begin && j < end && IS_IN_PART(row, col + j))
+            store_result(sum[j], alpha, beta, c, j, product, row, col + j EPILOGUE_ARGUMENTS);
+    (void)is_aligned;
+#endif
 }
 
 /* Columns that B has for so many of C: a copy of B has whole vectors. */
@@ -229,10 +268,10 @@ static inline uint first_row(uint item)
 #define ROW(i) ((i) / LANES * (ITEMS_M * LANES) + (i) % LANES)
 #define COL(j) ((j) * ITEMS_N)
 
-/* Whether the tile is stored by vectors. Where A and B are loaded by vectors, code for what C is not costs registers. */
+/* Whether the tile is stored by vectors. Where A and B are loaded by vectors, code for the other C costs registers. */
 #define HAS_VECTORS (A_RUN > 1 && B_RUN > 1)
-#define MAY_STORE_ELEMENTS (!HAS_VECTORS || C_RUN == 1)
-#define MAY_STORE_VECTORS (!HAS_VECTORS || C_RUN > 1)
+#define MAY_STORE_ELEMENTS (STORES_SUMS && (!HAS_VECTORS || C_RUN == 1))
+#define MAY_STORE_VECTORS (!STORES_SUMS || !HAS_VECTORS || C_RUN > 1)
 
 #if MAY_STORE_ELEMENTS
 /* One row of each item: ITEMS_M rows of the tile, in local memory. What an item stores of it. */
@@ -240,6 +279,9 @@ static inline uint first_row(uint item)
 #define SHARED_LOADS ((SHARED + GROUP - 1) / GROUP)
 #define SHARED_ROW(e) ((item + (e) * GROUP) / TILE_N * LANES + ROW(i))
 #define SHARED_COL(e) ((item + (e) * GROUP) % TILE_N)
+#define IS_STORED(e)                                                                                                 \
+    (item + (e) * GROUP < SHARED && SHARED_ROW(e) >= at.above && SHARED_ROW(e) < at.above + at.rows                  \
+     && SHARED_COL(e) >= at.before && SHARED_COL(e) < at.before + at.cols)
 
 /* With whole vectors of A and B, unrolled code would need more registers; with single elements, the loop does. */
 #if HAS_VECTORS
@@ -251,7 +293,7 @@ static inline uint first_row(uint item)
 /* Store a tile of a C whose rows are not aligned: neighbours store neighbouring elements, which come from local memory.
  * An item reads what it needs of C before it stores. Always inlined: the fault shared_local_array. */
 static inline __attribute__((always_inline)) void
-store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item, place at, T alpha,
+store_elements(global OUT_T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scratch, uint item, place at, T alpha,
                T beta)
 {
     local T *const mine = scratch + first_row(item % SLICE) / LANES * TILE_N + first_col(item % SLICE);
@@ -266,18 +308,12 @@ store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scrat
         barrier(CLK_LOCAL_MEM_FENCE);
         T old[SHARED_LOADS];
 #pragma unroll
-        for (uint e = 0; e < SHARED_LOADS; ++e) {
-            const uint row = clamp(SHARED_ROW(e), at.above, at.above + at.rows - 1);
-            const uint col = clamp(SHARED_COL(e), at.before, at.before + at.cols - 1);
-            old[e] = beta == (T)0 ? (T)0 : beta * c[row * c_pitch + col]; /* 0: C is not read, it may hold NaN */
-        }
+        for (uint e = 0; e < SHARED_LOADS; ++e) /* 0: C is not read, it may hold NaN */
+            old[e] = beta != (T)0 && IS_STORED(e) ? beta * c[SHARED_ROW(e) * c_pitch + SHARED_COL(e)] : (T)0;
 #pragma unroll
-        for (uint e = 0; e < SHARED_LOADS; ++e) {
-            const uint row = SHARED_ROW(e), col = SHARED_COL(e);
-            const bool is_stored = item + e * GROUP < SHARED && row >= at.above && row < at.above + at.rows
-                                   && col >= at.before && col < at.before + at.cols;
-            if (is_stored) c[row * c_pitch + col] = alpha * scratch[item + e * GROUP] + old[e];
-        }
+        for (uint e = 0; e < SHARED_LOADS; ++e)
+            if (IS_STORED(e))
+                c[SHARED_ROW(e) * c_pitch + SHARED_COL(e)] = alpha * scratch[item + e * GROUP] + old[e];
     }
 }
 #endif
@@ -285,10 +321,10 @@ store_elements(global T *c, ulong c_pitch, T sum[ITEM_M][ITEM_N], local T *scrat
 /* Over `whole` groups, one for each of the first tiles, and one for each part of k of the `divided` tiles after them. A
  * part takes `depth` steps along k, and its group stores its sums to the workspace. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ulong a_offset, ulong a_pitch,
-             ulong a_stride, global const T *UNCHANGED b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta,
-             global T *UNCHANGED c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong whole, ulong divided,
-             ulong depth, global uint *UNCHANGED workspace, NDR_ND_RANGE(1))
+gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const a_in *UNCHANGED a, ulong a_offset, ulong a_pitch,
+             ulong a_stride, global const b_in *UNCHANGED b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta,
+             global OUT_T *UNCHANGED c, ulong c_offset, ulong c_pitch, ulong c_stride, ulong whole, ulong divided,
+             ulong depth, global uint *UNCHANGED workspace MORE_PARAMETERS, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     local T tiles[2 * TILE_K * (TILE_M + TILE_N)] __attribute__((aligned(16)));
@@ -299,7 +335,8 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
     const uint index = group - (uint)whole; /* of the part */
     const place at = find_tile(is_part ? (uint)whole + index % (uint)divided : group, m, n);
     const ulong k0 = is_part ? index / (uint)divided * depth : 0;
-    const ulong steps = is_part ? min(depth, k - k0) : k;
+    const bool is_wanted = IS_PARTLY_IN(at.row + at.above, at.col + at.before, at.rows, at.cols);
+    const ulong steps = !is_wanted ? 0 : is_part ? min(depth, k - k0) : k;
 
     const uint item = (uint)ndr_local_id(it, 0) % GROUP; /* compilers now see that it is less */
     const uint slice = item / SLICE, x = first_col(item % SLICE), y = first_row(item % SLICE);
@@ -312,17 +349,20 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
 
     if (steps > 0) {
         const uint rows = at.rows, cols = WHOLE(at.cols);
-        global const T *a_from = a + a_offset + at.product * a_stride + at.row * a_pitch + k0;
-        global const T *b_from = b + b_offset + at.product * b_stride + k0 * b_pitch + at.col;
+        const ulong a_step = A_TURNS ? a_pitch : 1, b_step = B_TURNS ? 1 : b_pitch; /* along k */
+        global const a_in *a_from = a + a_offset + k0 * a_step + at.row * (A_TURNS ? 1 : a_pitch);
+        global const b_in *b_from = b + b_offset + k0 * b_step + at.col * (B_TURNS ? b_pitch : 1);
+        a_from += COPIES_A ? 0 : A_OF(at.product);
+        b_from += COPIES_B ? 0 : B_OF(at.product);
         const uint first = (uint)((steps - 1) % TILE_K) + 1;
         a_run a_next[A_LOADS];
         b_run b_next[B_LOADS];
 #pragma unroll
-        for (uint i = 0; i < A_LOADS; ++i) a_next[i] = A_COL(i) < first ? *A_AT(i) : (a_run)(0);
+        for (uint i = 0; i < A_LOADS; ++i) a_next[i] = A_COL(i) < first ? LOAD_A(i) : (a_run)(0);
 #pragma unroll
-        for (uint i = 0; i < B_LOADS; ++i) b_next[i] = B_ROW(i) < first ? *B_AT(i) : (b_run)(0);
-        a_from += first;
-        b_from += first * b_pitch;
+        for (uint i = 0; i < B_LOADS; ++i) b_next[i] = B_ROW(i) < first ? LOAD_B(i) : (b_run)(0);
+        a_from += first * a_step;
+        b_from += first * b_step;
         store_a(a_tiles, item, a_next);
         store_b(b_tiles, item, b_next);
 
@@ -332,11 +372,11 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
         uint now = 0;
         for (ulong left = steps - first; left > 0; left -= TILE_K) {
 #pragma unroll
-            for (uint i = 0; i < A_LOADS; ++i) a_next[i] = *A_AT(i);
+            for (uint i = 0; i < A_LOADS; ++i) a_next[i] = LOAD_A(i);
 #pragma unroll
-            for (uint i = 0; i < B_LOADS; ++i) b_next[i] = *B_AT(i);
-            a_from += TILE_K;
-            b_from += TILE_K * b_pitch;
+            for (uint i = 0; i < B_LOADS; ++i) b_next[i] = LOAD_B(i);
+            a_from += TILE_K * a_step;
+            b_from += TILE_K * b_step;
             barrier(CLK_LOCAL_MEM_FENCE);
             multiply_tiles(sum, a_mine + now * (TILE_K * TILE_M), a_row, b_mine + now * (TILE_K * TILE_N));
             now ^= 1;
@@ -357,7 +397,7 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
             out[v * SLICE] = PACK(sum[v / (ITEM_N / LANES)] + v % (ITEM_N / LANES) * LANES);
         return;
     }
-    c += c_offset + at.product * c_stride + at.row * c_pitch + at.col;
+    c += c_offset + C_OF(at.product) + at.row * c_pitch + at.col;
 #if MAY_STORE_ELEMENTS
     if (!MAY_STORE_VECTORS || (c_offset | c_pitch | c_stride | at.before) % LANES != 0) {
         store_elements(c, c_pitch, sum, tiles, item, at, alpha, beta);
@@ -367,7 +407,7 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
 #if MAY_STORE_VECTORS
     if (slice > 0) return;
     c += y * c_pitch + x;
-#if HAS_VECTORS /* otherwise the registers that this takes cost more than it gains */
+#if HAS_VECTORS && STORES_SUMS /* otherwise the registers that this takes cost more than it gains */
     if (at.rows == TILE_M && at.cols == TILE_N && alpha == (T)1 && beta == (T)0) {
 #pragma unroll
         for (uint i = 0; i < ITEM_M; ++i)
@@ -383,7 +423,8 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
         for (uint j = 0; j < ITEM_N; j += LANES) {
             const uint col = x + COL(j), last = at.before + at.cols;
             store_run(c + ROW(i) * c_pitch + COL(j), &sum[i][j], at.before - min(at.before, col),
-                      last - min(last, col), true, alpha, beta);
+                      last - min(last, col), true, alpha, beta, at.product, at.row + y + ROW(i),
+                      at.col + col EPILOGUE_ARGUMENTS);
         }
     }
 #endif
@@ -391,9 +432,9 @@ gemm_blocked(ulong m, ulong n, ulong k, T alpha, global const T *UNCHANGED a, ul
 
 /* Over VECTORS groups of SLICE items for each divided tile: C = alpha * (the sums of all parts, added in their order) +
  * beta * C. */
-kernel void gemm_blocked_add(ulong m, ulong n, T alpha, T beta, global T *restrict c, ulong c_offset, ulong c_pitch,
-                             ulong whole, ulong divided, ulong parts, global const uint *restrict workspace,
-                             NDR_ND_RANGE(1))
+kernel void gemm_blocked_add(ulong m, ulong n, T alpha, T beta, global OUT_T *UNCHANGED c, ulong c_offset,
+                             ulong c_pitch, ulong whole, ulong divided, ulong parts,
+                             global const uint *restrict workspace MORE_PARAMETERS, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const uint group = (uint)ndr_group_id(it, 0), item = (uint)ndr_local_id(it, 0), v = group % VECTORS;
@@ -408,22 +449,27 @@ kernel void gemm_blocked_add(ulong m, ulong n, T alpha, T beta, global T *restri
     T one[LANES];
     unpack(one, sum);
     const uint last = at.before + at.cols;
-    store_run(c + c_offset + (at.row + row) * c_pitch + at.col + col, one, at.before - min(at.before, col),
-              last - min(last, col), (c_offset | c_pitch | at.before) % LANES == 0, alpha, beta);
+    const ulong c_stride = 0; /* of one product */
+    (void)c_stride;
+    store_run(c + c_offset + C_OF(0) + (at.row + row) * c_pitch + at.col + col, one, at.before - min(at.before, col),
+              last - min(last, col), (c_offset | c_pitch | at.before) % LANES == 0, alpha, beta, 0, at.row + row,
+              at.col + col EPILOGUE_ARGUMENTS);
 }
 
-/* Copy a matrix to the workspace, `to` elements after its head, with zeros up to to_rows x to_cols. Over groups of
- * NDR_COPY_ITEMS columns of NDR_COPY_ROWS rows. */
-kernel void gemm_blocked_copy(ulong rows, ulong cols, global const T *restrict from, ulong offset, ulong pitch,
-                              ulong to_rows, ulong to_cols, global uint *restrict workspace, ulong to, NDR_ND_RANGE(1))
+/* Copy a matrix to the workspace, `to` elements after its head, with zeros up to to_rows x to_cols. If it is stored
+ * transposed, its column c begins at from[c * pitch]. Over groups of NDR_COPY_ITEMS columns of NDR_COPY_ROWS rows. */
+kernel void gemm_blocked_copy(ulong rows, ulong cols, global const IN_T *restrict from, ulong offset, ulong pitch,
+                              uint is_transposed, ulong to_rows, ulong to_cols, global uint *restrict workspace,
+                              ulong to, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const uint across = ((uint)to_cols + NDR_COPY_ITEMS - 1) / NDR_COPY_ITEMS, group = (uint)ndr_group_id(it, 0);
     const uint col = group % across * NDR_COPY_ITEMS + (uint)ndr_local_id(it, 0), row = group / across * NDR_COPY_ROWS;
-    from += offset + min(col, (uint)cols - 1);
+    const ulong right = is_transposed ? pitch : 1, down = is_transposed ? 1 : pitch;
+    from += offset + min(col, (uint)cols - 1) * right;
     T x[NDR_COPY_ROWS];
 #pragma unroll
-    for (uint r = 0; r < NDR_COPY_ROWS; ++r) x[r] = from[min(row + r, (uint)rows - 1) * pitch];
+    for (uint r = 0; r < NDR_COPY_ROWS; ++r) x[r] = LOAD_IN(from, min(row + r, (uint)rows - 1) * down);
     if (col >= to_cols) return;
     global T *const out = (global T *)(workspace + NDR_WORKSPACE_HEAD) + to + row * to_cols + col;
 #pragma unroll

@@ -1,5 +1,6 @@
-/* direct.cl - C = alpha * A * B + beta * C on CPUs, reading the matrices in place: one launch, for those that fit
- * the cache. */
+/* direct.cl - C = alpha * A * B + beta * C on CPUs in one launch, for products that fit the cache. A and B are read in
+ * place as far as their elements are T, and those of B beside each other along its rows; otherwise as copies in local
+ * memory, of one ribbon of A and one panel of B at a time. */
 #include "ndr/nd_item.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
@@ -23,22 +24,51 @@
 #endif
 #define ROWS_AHEAD 8 /* of B, to prefetch */
 #define EDGE_ROWS 16 /* of B, copied at a time */
+#define COPIES_A CONVERTS_IN
+#define COPIES_B (CONVERTS_IN || TRANSPOSES_B)
 #if BATCH && FETCH_C
 #define FETCH_DIRECT FETCH_ALL
 #elif BATCH
 #define FETCH_DIRECT FETCH_BOTH
+#elif COPIES_B
+#define FETCH_DIRECT FETCH_NOTHING
 #else
 #define FETCH_DIRECT FETCH_ROW
 #endif
 
-DEFINE_MULTIPLY(multiply_global, VECTORS, global, global, FETCH_DIRECT)
-DEFINE_MULTIPLY(multiply_global2, 2, global, global, FETCH_DIRECT)
-DEFINE_MULTIPLY(multiply_global1, 1, global, global, FETCH_DIRECT)
+#if COPIES_A
+#define A_SPACE local
+#else
+#define A_SPACE global
+#endif
+#if COPIES_B
+#define B_SPACE local
+#define COPY_PARAMETERS , local T *ribbon, local T *panel
+DEFINE_TURN(local)
+DEFINE_LINE_UP(local)
+#else
+#define B_SPACE global
+#define COPY_PARAMETERS
+#endif
+DEFINE_MULTIPLY(multiply_all, VECTORS, A_SPACE, B_SPACE, FETCH_DIRECT)
+DEFINE_MULTIPLY(multiply_two, 2, A_SPACE, B_SPACE, FETCH_DIRECT)
+DEFINE_MULTIPLY(multiply_one, 1, A_SPACE, B_SPACE, FETCH_DIRECT)
+
+#define MULTIPLY(multiply, vectors, last)                                                 \
+    (clear_block(sum, vectors),                                                           \
+     multiply(sum, a, a_row, a_step, b, b_pitch, last, k, next),                          \
+     take_results(result, sum, vectors),                                                  \
+     STORE_BLOCK(to, result, vectors, last))
+
+#if COPIES_B
+/* C = alpha * A * B + beta * C for one block, whose panel of B is filled up with zeros. */
+#define LAST(vectors) (((vectors) - 1) * LANES)
+#else
 DEFINE_MULTIPLY(multiply_edge, 1, global, private, FETCH_NOTHING)
 
 /* The same for fewer columns than a vector has, which are all of B: from copies of its rows, filled up with zeros. */
-NDR_INLINE_ void multiply_narrow(V sum[MR][VECTORS], global const T *a, const ulong a_row[MR], global const T *b,
-                                   ulong b_pitch, uint cols, ulong k, ahead next)
+NDR_INLINE_ void multiply_narrow(V sum[MR][VECTORS], global const T *a, const ulong a_row[MR], ulong a_step,
+                                 global const T *b, ulong b_pitch, uint cols, ulong k, ahead next)
 {
     T edge[EDGE_ROWS * LANES];
     for (uint q = 0; q < EDGE_ROWS * LANES; ++q) edge[q] = (T)0;
@@ -46,34 +76,33 @@ NDR_INLINE_ void multiply_narrow(V sum[MR][VECTORS], global const T *a, const ul
         const uint depth = (uint)min((ulong)EDGE_ROWS, k - p);
         for (uint q = 0; q < depth; ++q)
             for (uint j = 0; j < cols; ++j) edge[q * LANES + j] = b[(p + q) * b_pitch + j];
-        multiply_edge(sum, a + p, a_row, 1, edge, LANES, 0, depth, next);
+        multiply_edge(sum, a + p * a_step, a_row, a_step, edge, LANES, 0, depth, next);
     }
 }
 
-#define MULTIPLY(multiply, vectors)                                                       \
-    (clear_block(sum, vectors),                                                           \
-     multiply(sum, a, a_row, 1, b, b_pitch, to->cols - LANES, k, next),                   \
-     store_block(to, sum, vectors, to->cols - LANES))
-
-/* C = alpha * A * B + beta * C for one block. `a` is its first row of A, `b` its first column of B. */
-NDR_INLINE_ void multiply_block(const target *to, global const T *a, ulong a_pitch, global const T *b, ulong b_pitch,
-                                ulong k, ahead next)
+/* C = alpha * A * B + beta * C for one block. The last vector ends with the block. */
+#define LAST(vectors) (to->cols - LANES)
+#endif
+NDR_INLINE_ void multiply_block(const target *to, A_SPACE const T *a, const ulong a_row[MR], ulong a_step,
+                                B_SPACE const T *b, ulong b_pitch, ulong k, ahead next EPILOGUE_PARAMETERS)
 {
     V sum[MR][VECTORS];
-    ulong a_row[MR];
-#pragma unroll
-    for (uint r = 0; r < MR; ++r) a_row[r] = (CLAMP_M ? min(r, to->rows - 1) : r) * a_pitch;
+    VR result[MR][VECTORS];
     if (VECTORS > 2 && to->cols > 2 * LANES) {
-        MULTIPLY(multiply_global, VECTORS);
+        MULTIPLY(multiply_all, VECTORS, LAST(VECTORS));
     } else if (VECTORS > 1 && to->cols > LANES) {
-        MULTIPLY(multiply_global2, 2);
-    } else if (to->cols == LANES) {
-        MULTIPLY(multiply_global1, 1);
-    } else {
-        clear_block(sum, 1);
-        multiply_narrow(sum, a, a_row, b, b_pitch, to->cols, k, next);
-        store_block(to, sum, 1, 0);
+        MULTIPLY(multiply_two, 2, LAST(2));
+    } else if (COPIES_B || to->cols == LANES) {
+        MULTIPLY(multiply_one, 1, LAST(1));
     }
+#if !COPIES_B
+    else {
+        clear_block(sum, 1);
+        multiply_narrow(sum, a, a_row, a_step, b, b_pitch, to->cols, k, next);
+        take_results(result, sum, 1);
+        STORE_BLOCK(to, result, 1, 0);
+    }
+#endif
 }
 
 /* What an item takes of `count` in dimension d: all items the same share, but the last ones. */
@@ -85,15 +114,25 @@ NDR_INLINE_ ulong share_of(ulong elements, ulong steps)
     return steps ? (elements + steps - 1) / steps : 0;
 }
 
+/* Blocks follow each other along the rows of C; or along its columns, to use a copied panel of B for all of them. */
+#define OVER_ROWS for (ulong place = top; place < bottom; place += MR)
+#define OVER_COLS for (ulong j = left; j < right; ++j)
+#if COPIES_B
+#define OVER_BLOCKS OVER_COLS OVER_ROWS
+#else
+#define OVER_BLOCKS OVER_ROWS OVER_COLS
+#endif
+
 /* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. The columns of C
  * are divided evenly among as many blocks as it takes: the first `narrow` blocks have one vector less. In a batch the
  * next product's matrices are prefetched in equal shares over the steps of this one, because a core waits for few lines
  * of memory at a time. If C has MR rows, the last block ends with C, and does not store the rows that the block before
  * it stores. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
-            ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c,
-            ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(3))
+gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
+            ulong a_stride, global const IN_T *b, ulong b_offset, ulong b_pitch, ulong b_stride, R beta,
+            global OUT_T *c, ulong c_offset, ulong c_pitch, ulong c_stride COPY_PARAMETERS MORE_PARAMETERS,
+            NDR_ND_RANGE(3))
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
     const ulong vectors = (n + LANES - 1) / LANES, blocks = (vectors + VECTORS - 1) / VECTORS;
@@ -103,34 +142,57 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, 
     const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
     const ulong left = ndr_group_id(it, 2) * cols, right = min(blocks, left + cols);
     const ulong steps = (m + MR - 1) / MR * blocks * k; /* of a product */
-    ahead next = { .b_share = BATCH ? share_of(k * b_pitch, steps) : ROWS_AHEAD * b_pitch };
-    next.a_share = BATCH ? share_of(m * a_pitch, steps) : 0;
-    next.c_share = FETCH_C ? share_of(m * c_pitch, steps) : 0;
+    ahead next = { .rows = ROWS_AHEAD * b_pitch };
+    next.a_share = share_of((TRANSPOSES_A ? k : m) * a_pitch * sizeof(IN_T), steps);
+    next.b_share = share_of((TRANSPOSES_B ? n : k) * b_pitch * sizeof(IN_T), steps);
+    next.c_share = share_of(m * c_pitch * sizeof(OUT_T), steps);
     a += a_offset;
     b += b_offset;
     c += c_offset;
     for (ulong i = first; i < last; ++i) {
-        next.a = a + (i + 1) * a_stride;
-        next.b = b + (i + 1) * b_stride;
-        next.c = c + (i + 1) * c_stride;
-        for (ulong place = top; place < bottom; place += MR) {
+        global const IN_T *const a_now = a + A_OF(i), *const b_now = b + B_OF(i);
+        global OUT_T *const c_now = c + C_OF(i);
+        next.a = (global const char *)(a + (i + 1) * a_stride);
+        next.b = (global const char *)(b + (i + 1) * b_stride);
+        next.c = (global const char *)(c + (i + 1) * c_stride);
+        OVER_BLOCKS {
             const ulong row = CLAMP_M || EVEN ? place : min(place, m - MR);
-            for (ulong j = left; j < right; ++j) {
-                const ulong col = (j * most - min(j, narrow)) * LANES;
-                const ulong end = min(n, ((j + 1) * most - min(j + 1, narrow)) * LANES);
-                const target to = { c + i * c_stride + row * c_pitch + col,
-                                    c_pitch,
-                                    (uint)(place - row),
-                                    EVEN ? MR : (uint)min((ulong)MR, m - row),
-                                    EVEN ? NR : (uint)(end - col),
-                                    alpha,
-                                    beta };
-                multiply_block(&to, a + i * a_stride + row * a_pitch, a_pitch, b + i * b_stride + col, b_pitch, k,
-                               next);
-                next.a += k * next.a_share;
-                next.b += k * next.b_share;
-                next.c += k * next.c_share;
-            }
+            const ulong col = (j * most - min(j, narrow)) * LANES;
+            const ulong end = min(n, ((j + 1) * most - min(j + 1, narrow)) * LANES);
+            const target to = { c_now + row * c_pitch + col,
+                                c_pitch,
+                                (uint)(place - row),
+                                EVEN ? MR : (uint)min((ulong)MR, m - row),
+                                EVEN ? NR : (uint)(end - col),
+                                alpha,
+                                beta,
+                                i,
+                                row,
+                                col };
+            ulong a_row[MR];
+#if COPIES_B
+            if (place == top) BRING_PANEL(local, panel, b_now + B_COL(col, b_pitch), b_pitch, to.cols, (uint)k);
+#endif
+            if (!IS_PARTLY_IN(row, col, to.rows, to.cols)) continue;
+#if COPIES_A
+            BRING_RIBBON(local, ribbon, a_now + A_ROW(row, a_pitch), a_pitch, to.rows, (uint)k);
+#pragma unroll
+            for (uint r = 0; r < MR; ++r) a_row[r] = r;
+            multiply_block(&to, ribbon, a_row, MR, panel, NR, k, next EPILOGUE_ARGUMENTS);
+#else
+#pragma unroll
+            for (uint r = 0; r < MR; ++r) a_row[r] = A_ROW(CLAMP_M ? min(r, to.rows - 1) : r, a_pitch);
+#if COPIES_B
+            multiply_block(&to, a_now + A_ROW(row, a_pitch), a_row, A_COL(1, a_pitch), panel, NR, k,
+                           next EPILOGUE_ARGUMENTS);
+#else
+            multiply_block(&to, a_now + A_ROW(row, a_pitch), a_row, A_COL(1, a_pitch), b_now + col, b_pitch, k,
+                           next EPILOGUE_ARGUMENTS);
+#endif
+#endif
+            next.a += k * next.a_share;
+            next.b += k * next.b_share;
+            next.c += k * next.c_share;
         }
     }
 }

@@ -8,7 +8,7 @@
  * `empty` for all warps that read it. So no warp waits for another one's products.
  */
 #include "matmul/bands.clh"
-#include "matmul/ptx.clh"
+#include "ptx.clh"
 
 /* Defaults, with which the file compiles by itself. */
 #ifndef TILE_M

@@ -4,7 +4,8 @@
  * gemm_packed   multiplies. It copies A block by block to local memory, in the order of use. While it uses one panel,
  *               it prefetches the next.
  *
- * The panels are in the queue's workspace, behind its head. The own counter there distributes the work. */
+ * The panels are in the queue's workspace, behind its head, and behind them the results of each group's block between
+ * passes along k. The own counter there distributes the work. */
 #include "ndr/atomic.clh"
 #include "ndr/nd_item.clh"
 
@@ -21,120 +22,136 @@
                    * first cache, and the block fits the second */
 #endif
 
-/* Like AT in vectors.clh, for 8 elements, independent of the register size. */
-#define T8 JOIN(T, 8)
-typedef struct __attribute__((packed)) anywhere8 {
-    T8 v;
-} anywhere8;
-#define AT8(space, i, p) (((space anywhere8 *)(p))[i].v)
-
+DEFINE_TURN(local)
+DEFINE_TURN(global)
+DEFINE_LINE_UP(local)
+DEFINE_LINE_UP(global)
 DEFINE_MULTIPLY(multiply_packed, VECTORS, local, global, FETCH_PANEL)
 DEFINE_MULTIPLY(multiply_packed2, 2, local, global, FETCH_PANEL)
 DEFINE_MULTIPLY(multiply_packed1, 1, local, global, FETCH_PANEL)
 #define MULTIPLY_PACKED(multiply, vectors)                                                                   \
     (clear_block(sum, vectors),                                                                              \
      multiply(sum, ribbon, a_row, MR, panel, NR, ((vectors) - 1) * LANES, depth, next),                      \
-     store_block(&to, sum, vectors, ((vectors) - 1) * LANES))
+     take_results(result, sum, vectors),                                                                     \
+     pass_on(&to, result, vectors, kept, is_first, is_last EPILOGUE_ARGUMENTS))
+
+/* Add the block to those of the passes before. Results are kept in the workspace until the last pass, unless C can hold
+ * them. */
+NDR_INLINE_ void pass_on(target *to, VR result[MR][VECTORS], uint vectors, global R *kept, bool is_first,
+                         bool is_last EPILOGUE_PARAMETERS)
+{
+#if STORES_SUMS
+    if (!is_first) to->beta = (R)1;
+    STORE_BLOCK(to, result, vectors, (vectors - 1) * LANES);
+    (void)kept, (void)is_last;
+#else
+#pragma unroll
+    for (uint r = 0; r < MR; ++r)
+#pragma unroll
+        for (uint v = 0; v < VECTORS; ++v) {
+            if (v >= vectors) continue;
+            global R *const at = kept + r * NR + v * LANES;
+            if (!is_first) result[r][v] += AT_R(global const, at);
+            if (!is_last) AT_R(global, at) = result[r][v];
+        }
+    if (is_last) STORE_BLOCK(to, result, vectors, (vectors - 1) * LANES);
+#endif
+}
 
 /* Copy B to panels of NR columns, padded with zeros: panel j, row p begins at (j * k + p) * NR. Over (blocks of
- * NDR_PACK_ROWS rows, blocks of NDR_PACK_PANELS panels) groups. */
+ * PACK_ROWS rows, blocks of PACK_PANELS panels) groups: few rows, or few panels, as B is stored. */
+#if TRANSPOSES_B
+#define PACK_ROWS NDR_PACK_LENGTH
+#define PACK_PANELS 1
+#else
+#define PACK_ROWS NDR_PACK_ROWS
+#define PACK_PANELS NDR_PACK_PANELS
+#endif
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_pack_b(ulong n, ulong k, global const T *b, ulong b_offset, ulong b_pitch, global uint *workspace,
-            NDR_ND_RANGE(2))
+gemm_pack_b(ulong n, ulong k, global const IN_T *b, ulong b_offset, ulong b_pitch,
+            global uint *workspace OFFSET_PARAMETERS, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
-    const ulong first = ndr_group_id(it, 0) * NDR_PACK_ROWS, last = min(k, first + NDR_PACK_ROWS);
-    const ulong col0 = ndr_group_id(it, 1) * NDR_PACK_PANELS * NR, col1 = min(n, col0 + NDR_PACK_PANELS * NR);
+    const ulong b_stride = 0; /* of one product */
+    const ulong first = ndr_group_id(it, 0) * PACK_ROWS, last = min(k, first + PACK_ROWS);
+    const ulong col0 = ndr_group_id(it, 1) * PACK_PANELS * NR, col1 = min(n, col0 + PACK_PANELS * NR);
     if (ndr_global_linear_id(it) == 0) workspace[NDR_OWN_COUNTER] = 0;
-    b += b_offset;
+    b += b_offset + B_OF(0);
     for (ulong col = col0; col < col1; col += NR) {
-        global T *const panel = (global T *)(workspace + NDR_WORKSPACE_HEAD) + col * k;
-        if (col + NR <= n) {
-            for (ulong p = first; p < last; ++p)
-#pragma unroll
-                for (uint v = 0; v < VECTORS; ++v)
-                    AT(global, v, panel + p * NR) = AT(global const, v, b + p * b_pitch + col);
-        } else {
-            for (ulong p = first; p < last; ++p)
-                for (uint j = 0; j < NR; ++j) panel[p * NR + j] = col + j < n ? b[p * b_pitch + col + j] : (T)0;
-        }
+        global T *const panel = (global T *)(workspace + NDR_WORKSPACE_HEAD) + col * k + first * NR;
+        BRING_PANEL(global, panel, b + B_ROW(first, b_pitch) + B_COL(col, b_pitch), b_pitch,
+                    (uint)min((ulong)NR, n - col), (uint)(last - first));
     }
 }
 
-/* Transpose 8 rows of 8 elements: interleave the upper half of the rows with the lower half, three times. */
-static inline void transpose_8x8(global const T *from, ulong pitch, local T *to)
+/* Copy the ribbons of `rows` rows of A to `block`. If it is stored by columns, AT_ONCE of them: what lies beside each
+ * other is read at once. */
+NDR_INLINE_ void bring_block(local T *block, global const IN_T *a, ulong a_pitch, uint rows, uint depth)
 {
-    T8 x[8], y[8];
+    uint i = 0;
+#if TRANSPOSES_A && MR % 8 == 0
+#define AT_ONCE 4
+    for (; i + AT_ONCE * MR <= rows; i += AT_ONCE * MR)
+        for (uint p = 0; p < depth; ++p)
 #pragma unroll
-    for (uint r = 0; r < 8; ++r) x[r] = AT8(global const, 0, from + r * pitch);
-#pragma unroll
-    for (uint times = 0; times < 3; ++times) {
-#pragma unroll
-        for (uint r = 0; r < 4; ++r) {
-            const T8 u = x[r], l = x[r + 4];
-            y[2 * r] = (T8)(u.s0, l.s0, u.s1, l.s1, u.s2, l.s2, u.s3, l.s3);
-            y[2 * r + 1] = (T8)(u.s4, l.s4, u.s5, l.s5, u.s6, l.s6, u.s7, l.s7);
-        }
-#pragma unroll
-        for (uint r = 0; r < 8; ++r) x[r] = y[r];
-    }
-#pragma unroll
-    for (uint r = 0; r < 8; ++r) AT8(local, r, to) = x[r];
+            for (uint q = 0; q < AT_ONCE * MR / 8; ++q)
+                AT8(local, 0, block + (i + q * 8 / MR * MR) * depth + p * MR + q * 8 % MR) =
+                    LOAD_8(a + p * a_pitch + i + q * 8);
+#endif
+    for (; i < rows; i += MR)
+        BRING_RIBBON(local, block + i * depth, a + A_ROW(i, a_pitch), a_pitch, min((uint)MR, rows - i), depth);
 }
 
-/* Copy rows [row, row + rows) of A, columns [p, p + depth), to `block`: as strips of MR rows, each stored column by
- * column. Missing rows are filled with zeros. */
-static inline void pack_a(local T *block, global const T *a, ulong a_pitch, ulong rows, uint depth)
-{
-    for (ulong i = 0; i < rows; i += MR, block += MR * depth) {
-        global const T *const source = a + i * a_pitch;
-        const uint there = (uint)min((ulong)MR, rows - i);
-        uint p = 0;
-        if (there == MR) {
-            for (; MR == 8 && p + 8 <= depth; p += 8) transpose_8x8(source + p, a_pitch, block + p * MR);
-            for (; p < depth; ++p)
-#pragma unroll
-                for (uint r = 0; r < MR; ++r) block[p * MR + r] = source[r * a_pitch + p];
-        } else {
-            for (; p < depth; ++p)
-                for (uint r = 0; r < MR; ++r) block[p * MR + r] = r < there ? source[r * a_pitch + p] : (T)0;
-        }
-    }
-}
-
-/* A few groups share the work: each takes the next `block_rows` rows of C. `block` holds block_rows * DEPTH
- * elements. */
+/* A few groups share the work: each takes the next `block_rows` rows of C. `block` holds block_rows * DEPTH elements;
+ * `kept_at` is where the results of group 0 are kept, in elements behind the workspace's head. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_packed(ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
-            global uint *workspace, T beta, global T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
-            local T *block, NDR_ND_RANGE(1))
+gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
+            global uint *workspace, R beta, global OUT_T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
+            ulong kept_at, local T *block MORE_PARAMETERS, NDR_ND_RANGE(1))
 {
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ulong a_stride = 0, c_stride = 0; /* of one product */
     global const T *const panels = (global const T *)(workspace + NDR_WORKSPACE_HEAD);
+    const ulong wide = (n + NR - 1) / NR * NR; /* kept of a row */
+    global R *const all_kept = (global R *)(workspace + NDR_WORKSPACE_HEAD) + kept_at
+                               + ndr_group_id(it, 0) * block_rows * wide;
     ulong a_row[MR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r) a_row[r] = r;
-    a += a_offset;
-    c += c_offset;
+    a += a_offset + A_OF(0);
+    c += c_offset + C_OF(0);
     const ulong passes = (k + DEPTH - 1) / DEPTH;
     const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal, as each pass reads and writes all of C */
-    const ulong share = (NR * MR + block_rows - 1) / block_rows; /* of the next panel, to prefetch in each step */
+    const ulong share = (NR * MR + block_rows - 1) / block_rows * sizeof(T); /* of the next panel, for each step */
     for (;;) {
         const ulong row0 = ndr_atomic_fetch_add(workspace + NDR_OWN_COUNTER, 1u) * block_rows;
         if (row0 >= m) return;
         const ulong rows = min(block_rows, m - row0);
         for (ulong p = 0; p < k; p += step) {
             const uint depth = (uint)min(step, k - p);
-            const T now_beta = p == 0 ? beta : (T)1;
-            pack_a(block, a + row0 * a_pitch + p, a_pitch, rows, depth);
+            const bool is_first = p == 0, is_last = p + step >= k;
+            bring_block(block, a + A_ROW(row0, a_pitch) + A_COL(p, a_pitch), a_pitch, (uint)rows, depth);
             for (ulong col = 0; col < n; col += NR) {
                 global const T *const panel = panels + (col / NR * k + p) * NR;
-                ahead next = { .b = col + NR < n ? panel + k * NR : panels + (p + depth) * NR, .b_share = share };
+                ahead next = { .b_share = share };
+                next.b = (global const char *)(col + NR < n ? panel + k * NR : panels + (p + depth) * NR);
                 for (ulong i = 0; i < rows; i += MR) {
-                    const target to = { c + (row0 + i) * c_pitch + col, c_pitch, 0, (uint)min((ulong)MR, rows - i),
-                                        (uint)min((ulong)NR, n - col), alpha, now_beta };
-                    fetch_ahead(&to);
+                    target to = { c + (row0 + i) * c_pitch + col,
+                                        c_pitch,
+                                        0,
+                                        (uint)min((ulong)MR, rows - i),
+                                        (uint)min((ulong)NR, n - col),
+                                        alpha,
+                                        beta,
+                                        0,
+                                        row0 + i,
+                                        col };
+                    if (!IS_PARTLY_IN(to.row, col, to.rows, to.cols)) continue;
+                    if (STORES_SUMS || is_last) fetch_ahead(&to);
                     local const T *const ribbon = block + i * depth;
+                    global R *const kept = all_kept + i * wide + col * MR;
                     V sum[MR][VECTORS];
+                    VR result[MR][VECTORS];
                     if (to.cols > 2 * LANES)
                         MULTIPLY_PACKED(multiply_packed, VECTORS);
                     else if (to.cols > LANES)

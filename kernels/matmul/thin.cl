@@ -1,5 +1,5 @@
 /* thin.cl - C = alpha * A * B + beta * C on CPUs, for few rows: a strip of C stays in the first cache while the rows
- * of B are read once. A is m x k, B is k x n; offsets and pitches are in elements. */
+ * of B are read once. A is m x k, or transposed, B is k x n; offsets and pitches are in elements. */
 #include "ndr/nd_item.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
@@ -8,7 +8,7 @@
 #define LANES 16 /* elements of a vector register */
 #endif
 #include "shared/blocks.h"
-#include "vectors.clh"
+#include "matmul/bring.clh"
 
 #ifndef THIN_ROWS
 #define THIN_ROWS NDR_STRIP_ROWS /* rows of C in an item: the library sets the power of two that fits m */
@@ -18,13 +18,13 @@
 #define THIN_DEPTH 4 /* rows of B that are read together */
 
 /* acc += A[.., p .. p + depth) * B[p .. p + depth, columns of the strip]. */
-static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN_DEPTH], global const T *b,
+static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN_DEPTH], global const IN_T *b,
                               ulong b_pitch, uint vectors)
 {
     for (uint v = 0; v < vectors; ++v) {
         V y[THIN_DEPTH];
 #pragma unroll
-        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = AT(global const, v, b + q * b_pitch);
+        for (uint q = 0; q < THIN_DEPTH; ++q) y[q] = LOAD_V(b + q * b_pitch + v * LANES);
 #pragma unroll
         for (uint r = 0; r < THIN_ROWS; ++r) {
             V sum = AT(private, v, acc[r]);
@@ -37,9 +37,9 @@ static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN
 
 /* m <= THIN_ROWS. Over (products, strips of C) groups. */
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_thin(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ulong a_offset, ulong a_pitch,
-          ulong a_stride, global const T *b, ulong b_offset, ulong b_pitch, ulong b_stride, T beta, global T *c,
-          ulong c_offset, ulong c_pitch, ulong c_stride, NDR_ND_RANGE(2))
+gemm_thin(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
+          ulong a_stride, global const IN_T *b, ulong b_offset, ulong b_pitch, ulong b_stride, R beta, global OUT_T *c,
+          ulong c_offset, ulong c_pitch, ulong c_stride MORE_PARAMETERS, NDR_ND_RANGE(2))
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
     (void)count; /* the range has a group for each product */
@@ -49,30 +49,32 @@ gemm_thin(ulong count, ulong m, ulong n, ulong k, T alpha, global const T *a, ul
     T acc[THIN_ROWS][STRIP];
     for (uint r = 0; r < THIN_ROWS; ++r)
         for (uint j = 0; j < STRIP; ++j) acc[r][j] = (T)0;
-    a += a_offset + product * a_stride;
-    b += b_offset + product * b_stride + col;
-    c += c_offset + product * c_stride + col;
+    a += a_offset + A_OF(product);
+    b += b_offset + B_OF(product) + col;
+    c += c_offset + C_OF(product);
 
     ulong p = 0;
     for (; p + THIN_DEPTH <= k; p += THIN_DEPTH) {
         T x[THIN_ROWS][THIN_DEPTH];
         for (uint r = 0; r < THIN_ROWS; ++r)
 #pragma unroll
-            for (uint q = 0; q < THIN_DEPTH; ++q) x[r][q] = a[min((ulong)r, m - 1) * a_pitch + p + q];
+            for (uint q = 0; q < THIN_DEPTH; ++q)
+                x[r][q] = LOAD_IN(a, A_ROW(min((ulong)r, m - 1), a_pitch) + A_COL(p + q, a_pitch));
         thin_steps(acc, x, b + p * b_pitch, b_pitch, vectors);
         for (uint j = vectors * LANES; j < cols; ++j)
             for (uint r = 0; r < THIN_ROWS; ++r)
-                for (uint q = 0; q < THIN_DEPTH; ++q) acc[r][j] = MULTIPLY_ADD(x[r][q], b[(p + q) * b_pitch + j], acc[r][j]);
+                for (uint q = 0; q < THIN_DEPTH; ++q)
+                    acc[r][j] = MULTIPLY_ADD(x[r][q], LOAD_IN(b, (p + q) * b_pitch + j), acc[r][j]);
     }
     for (; p < k; ++p)
         for (uint r = 0; r < THIN_ROWS; ++r) {
-            const T x = a[min((ulong)r, m - 1) * a_pitch + p];
-            for (uint j = 0; j < cols; ++j) acc[r][j] = MULTIPLY_ADD(x, b[p * b_pitch + j], acc[r][j]);
+            const T x = LOAD_IN(a, A_ROW(min((ulong)r, m - 1), a_pitch) + A_COL(p, a_pitch));
+            for (uint j = 0; j < cols; ++j) acc[r][j] = MULTIPLY_ADD(x, LOAD_IN(b, p * b_pitch + j), acc[r][j]);
         }
     for (uint r = 0; r < m; ++r)
         for (uint j = 0; j < cols; ++j) {
-            global T *const out = c + r * c_pitch + j;
-            const T product = alpha * acc[r][j];
-            *out = beta == (T)0 ? product : product + beta * *out;
+            if (!IS_IN_PART(r, col + j)) continue;
+            store_result(RESULT(acc[r][j]), alpha, beta, c, r * c_pitch + col + j, product, r,
+                         col + j EPILOGUE_ARGUMENTS);
         }
 }

@@ -17,6 +17,7 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         { "float_atomics", NDR_DISABLE_FLOAT_ATOMICS },
         { "memory_order", NDR_DISABLE_MEMORY_ORDER },
         { "ptx", NDR_DISABLE_PTX },
+        { "progress", NDR_DISABLE_PROGRESS },
     };
     enum { COUNT = NDR_COUNT_OF(table) };
 
@@ -26,8 +27,8 @@ ndr_status ndr_caps_parse_disable(const char *words, unsigned *disabled)
         size_t i = 0;
         while (i < COUNT && !(strlen(table[i].word) == length && memcmp(table[i].word, word, length) == 0)) ++i;
         NDR_REQUIRE(i < COUNT || length == 0,
-                    "NDR_DISABLE names \"%.*s\"; use fp64, int64_atomics, sub_groups, float_atomics, memory_order "
-                    "or ptx",
+                    "NDR_DISABLE names \"%.*s\"; use fp64, int64_atomics, sub_groups, float_atomics, memory_order, "
+                    "ptx or progress",
                     (int)length, word);
         if (i < COUNT) bits |= table[i].bit;
         word += length;
@@ -115,12 +116,27 @@ static ndr_status read_if_known(cl_device_id device, cl_device_info what, size_t
     return NDR_OK;
 }
 
+/* CUDA's documents promise from 7.0 on that each thread which has begun goes on, whatever others do ("independent
+ * thread scheduling"). */
+static ndr_status read_compute_capability(cl_device_id device, ndr_caps *caps)
+{
+    enum { GROUPS_PROGRESS = 700 };
+    cl_uint major = 0, minor = 0;
+    size_t bytes;
+    NDR_TRY(read_if_known(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, &bytes));
+    NDR_TRY(read_if_known(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, &bytes));
+    caps->compute_capability = 100 * major + 10 * minor;
+    caps->groups_progress = caps->compute_capability >= GROUPS_PROGRESS;
+    return NDR_OK;
+}
+
 static ndr_status read_vendor_limits(cl_device_id device, ndr_caps *caps)
 {
     ndr_device_info *info = &caps->info;
     size_t bytes;
     NDR_TRY(read_if_known(device, CL_DEVICE_REGISTERS_PER_BLOCK_NV, sizeof caps->registers, &caps->registers, &bytes));
     NDR_TRY(read_if_known(device, CL_DEVICE_WARP_SIZE_NV, sizeof info->warp_size, &info->warp_size, &bytes));
+    NDR_TRY(read_compute_capability(device, caps));
     NDR_TRY(read_if_known(device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof info->sub_group_sizes, info->sub_group_sizes,
                           &bytes));
     info->sub_group_size_count = (unsigned)(bytes / sizeof info->sub_group_sizes[0]);
@@ -236,6 +252,7 @@ ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps
     }
     if (read.info.warp_size > 0 && !(read.disabled & NDR_DISABLE_PTX)) read.orders_device = true;
     if (read.disabled & NDR_DISABLE_MEMORY_ORDER) read.orders_device = false;
+    if (read.disabled & (NDR_DISABLE_PROGRESS | NDR_DISABLE_PTX)) read.groups_progress = false;
     if (!read.info.has_sub_groups) read.info.sub_group_size_count = 0;
     NDR_TRY(ndr_quirks_choose(&read, ndr_environment("NDR_QUIRKS"), &read.quirks));
     NDR_TRY(parse_selftest(ndr_environment("NDR_SELFTEST"), &read.skips_selftest));

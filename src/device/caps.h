@@ -12,6 +12,8 @@ typedef struct ndr_caps {
     unsigned c_version;  /* version of OpenCL C if the user's options name none: 120 or 300 */
     bool orders_device;  /* acquire and release between groups: OpenCL 3.0's acq_rel at device scope, or the PTX that
                          * a device with warps should accept; a kernel that needs it proves it when it builds */
+    unsigned compute_capability; /* NVIDIA's: 900 for 9.0; 0 if the device does not report one */
+    bool groups_progress; /* a group that has begun goes on while others wait for it, by the vendor's documents */
     bool flushes_f32;    /* takes subnormal floats for 0 */
     bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
     bool wait_helps;     /* a waiting thread runs commands, also those of other threads */
@@ -28,6 +30,7 @@ typedef enum ndr_disable {
     NDR_DISABLE_FLOAT_ATOMICS = 1u << 3, /* native float addition; compare-exchange replaces it */
     NDR_DISABLE_MEMORY_ORDER = 1u << 4,  /* memory order beyond OpenCL 1.2's fences */
     NDR_DISABLE_PTX = 1u << 5,           /* inline PTX, and with it warps as sub-groups */
+    NDR_DISABLE_PROGRESS = 1u << 6,      /* kernels whose groups wait for each other */
 } ndr_disable;
 
 ndr_status ndr_caps_query(cl_platform_id platform, cl_device_id device, ndr_caps *caps);

@@ -6,6 +6,7 @@
 #include "device/task.h"
 #include "launch/workspace.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 struct ndr_workspace {
@@ -14,6 +15,8 @@ struct ndr_workspace {
     bool is_lent;    /* to one thread, which alone uses the rest */
     bool is_private; /* of one host task, without an attachment */
     ndr_buffer *buffer;   /* NULL until the first use */
+    ndr_buffer *numbered; /* the same; of words that hold numbers of launches */
+    unsigned since;       /* numbers up to this one are not in it */
     unsigned slot;        /* the next slot; wraps around */
     unsigned number;      /* the last one that was taken */
     ndr_event *last;      /* of the last work that uses the buffer, on out-of-order queues; NULL: none */
@@ -32,6 +35,7 @@ static void close_workspace(ndr_attachment *gone)
     ndr_workspace *workspace = (ndr_workspace *)gone;
     release_last(workspace);
     ndr_buffer_destroy(workspace->buffer);
+    ndr_buffer_destroy(workspace->numbered);
     ndr_condition_destroy(&workspace->is_back);
 }
 
@@ -44,26 +48,30 @@ static void release_ended(ndr_workspace *workspace)
     if (workspace->last && ndr_event_code(workspace->last) <= CL_COMPLETE) release_last(workspace);
 }
 
-/* OpenCL keeps the smaller buffer until its work is done. */
-static ndr_status grow(ndr_workspace *workspace, ndr_queue *queue, size_t size_bytes)
+/* A buffer whose first bytes are zeros, instead of another one, which OpenCL keeps until its work is done. In the
+ * borrower's queue the zeros would fail with work before them, and then all later work would be wrong. */
+static ndr_status renew(ndr_context *context, size_t size_bytes, size_t zero_bytes, ndr_buffer **buffer)
+{
+    static const cl_uint zero = 0;
+    ndr_queue *own;
+    ndr_buffer *made = NULL;
+    NDR_TRY(ndr_queue_create(context, NULL, &own));
+    ndr_status status = ndr_buffer_create(context, size_bytes, &made);
+    if (status == NDR_OK) status = ndr_buffer_fill(own, made, 0, zero_bytes, &zero, sizeof zero, NULL);
+    if (status == NDR_OK) status = ndr_queue_finish(own);
+    ndr_queue_destroy(own);
+    ndr_buffer_destroy(status == NDR_OK ? *buffer : made);
+    if (status == NDR_OK) *buffer = made;
+    return status;
+}
+
+static size_t held_bytes(const ndr_buffer *buffer) { return buffer ? buffer->size_bytes : 0; }
+
+static ndr_status grow(ndr_workspace *workspace, ndr_context *context, size_t size_bytes)
 {
     enum { MIN_BYTES = 1 << 19 };
-    static const cl_uint zero = 0;
-    if (workspace->buffer && workspace->buffer->size_bytes >= size_bytes) return NDR_OK;
-    ndr_buffer *made;
-    ndr_event *cleared = NULL;
-    NDR_TRY(ndr_buffer_create(queue->context, ndr_max_size(size_bytes, MIN_BYTES), &made));
-    const ndr_status status = ndr_buffer_fill(queue, made, 0, NDR_WORKSPACE_HEAD_BYTES, &zero, sizeof zero,
-                                              queue->is_out_of_order ? &cleared : NULL);
-    if (status != NDR_OK) {
-        ndr_buffer_destroy(made);
-        return status;
-    }
-    ndr_buffer_destroy(workspace->buffer);
-    release_last(workspace);
-    workspace->buffer = made;
-    workspace->last = cleared;
-    return NDR_OK;
+    if (held_bytes(workspace->buffer) >= ndr_max_size(size_bytes, 1)) return NDR_OK;
+    return renew(context, ndr_max_size(size_bytes, MIN_BYTES), NDR_WORKSPACE_HEAD_BYTES, &workspace->buffer);
 }
 
 /* Under NDR_CHECK the borrower waits for its launches, and these wait for a host task that another thread has enqueued
@@ -115,7 +123,7 @@ ndr_status ndr_workspace_borrow(ndr_queue *queue, size_t size_bytes, ndr_workspa
     ndr_workspace *borrowed = (ndr_workspace *)found;
     if (!take(borrowed, queue)) NDR_TRY(new_private(&borrowed));
     release_ended(borrowed);
-    const ndr_status status = grow(borrowed, queue, size_bytes);
+    const ndr_status status = grow(borrowed, queue->context, size_bytes);
     if (status == NDR_OK) *workspace = borrowed;
     else end_loan(borrowed);
     return status;
@@ -133,6 +141,22 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last)
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace) { return workspace->buffer; }
 
 ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace) { return workspace->last; }
+
+unsigned ndr_max_numbers = UINT_MAX / 2;
+
+ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_context *context, size_t size_bytes,
+                                      ndr_buffer **buffer)
+{
+    enum { MIN_BYTES = 1 << 16 };
+    const size_t held = held_bytes(workspace->numbered);
+    const size_t wanted = ndr_max_size(size_bytes, ndr_max_size(held, MIN_BYTES));
+    if (wanted > held || workspace->number - workspace->since > ndr_max_numbers) {
+        NDR_TRY(renew(context, wanted, wanted, &workspace->numbered));
+        workspace->since = workspace->number;
+    }
+    *buffer = workspace->numbered;
+    return NDR_OK;
+}
 
 unsigned ndr_workspace_take_slot(ndr_workspace *workspace) { return workspace->slot++ % NDR_SLOTS; }
 

@@ -21,6 +21,14 @@ void ndr_workspace_return(ndr_workspace *workspace, ndr_event *last);
 
 ndr_buffer *ndr_workspace_buffer(const ndr_workspace *workspace);
 
+/* Memory of at least `size_bytes` for words that hold the number of the launch which writes them, and nothing else: a
+ * new one holds 0. So words of earlier launches are known, and nothing has to clear them. */
+ndr_status ndr_workspace_get_numbered(ndr_workspace *workspace, ndr_context *context, size_t size_bytes,
+                                      ndr_buffer **buffer);
+
+/* After so many numbers it is new, because numbers repeat. Tests lower it. */
+extern unsigned ndr_max_numbers;
+
 /* The event that the borrower's first launch must wait for; NULL: none. */
 ndr_event *ndr_workspace_busy_until(const ndr_workspace *workspace);
 

@@ -7,13 +7,41 @@
 
 /* ---- kernels ---- */
 
+/* A text of the caller may use the names of the options' macros. So these are lines behind the text, "#define ROWS 4"
+ * for -DROWS=4. In `rest` remain the other options, and names that no caller uses. */
+static void define(const char *options, ndr_text *text, ndr_text *rest)
+{
+    ndr_text_add_all(text, "\n");
+    for (const char *at = options + strspn(options, " "); *at; at += strspn(at, " ")) {
+        const int length = (int)strcspn(at, " "), name = (int)strcspn(at, "= ") - 2;
+        const bool is_macro = strncmp(at, "-D", 2) == 0 && strncmp(at, "-DNDR_", 6) != 0;
+        if (!is_macro) ndr_text_add(rest, "%.*s ", length, at);
+        else if (length == name + 2) ndr_text_add(text, "#undef %.*s\n#define %.*s 1\n", name, at + 2, name, at + 2);
+        else
+            ndr_text_add(text, "#undef %.*s\n#define %.*s %.*s\n", name, at + 2, name, at + 2, length - name - 3,
+                         at + name + 3);
+        at += length;
+    }
+}
+
+static ndr_status get_written(const ndr_op_job *job, const char *name, ndr_text *text, ndr_kernel **kernel)
+{
+    ndr_text rest = { 0 };
+    define(job->plan.options, text, &rest);
+    const ndr_kernel_desc desc = { .name = name, .bundled = job->of.variant->file, .options = rest.chars };
+    text->failed |= rest.failed;
+    const ndr_status status = ndr_written_get(job->context, &desc, text, kernel);
+    ndr_text_free(&rest);
+    return status;
+}
+
 static ndr_status get_kernel(const ndr_op_job *job, const char *name, ndr_kernel **kernel)
 {
     const ndr_op_variant *variant = job->of.variant;
     const ndr_kernel_desc desc = { .name = name, .bundled = variant->file, .options = job->plan.options };
     ndr_text text = { 0 };
     if (variant->write) variant->write(&job->of, &text);
-    const ndr_status status = text.length || text.failed ? ndr_written_get(job->context, &desc, &text, kernel)
+    const ndr_status status = text.length || text.failed ? get_written(job, name, &text, kernel)
                                                          : ndr_kernel_get(job->context, &desc, kernel);
     ndr_text_free(&text);
     return status;
@@ -65,13 +93,22 @@ ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *cont
 static ndr_status borrow(ndr_op_job *job)
 {
     if (job->context->checker) NDR_TRY(ndr_turns_wait_before(job->order, job->of.variant->kernel)); /* without it */
-    return ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace);
+    NDR_TRY(ndr_workspace_borrow(job->order->queue, job->plan.workspace_bytes, &job->workspace));
+    if (!job->plan.numbered_bytes) return NDR_OK;
+    const ndr_status status =
+        ndr_workspace_get_numbered(job->workspace, job->context, job->plan.numbered_bytes, &job->numbered);
+    if (status != NDR_OK) ndr_workspace_return(job->workspace, NULL);
+    return status;
 }
 
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job)
 {
     return job->workspace ? ndr_arg_of(ndr_workspace_buffer(job->workspace)) : ndr_null;
 }
+
+ndr_arg ndr_op_numbered_arg(const ndr_op_job *job) { return job->numbered ? ndr_arg_of(job->numbered) : ndr_null; }
+
+unsigned ndr_op_take_number(ndr_op_job *job) { return job->workspace ? ndr_workspace_take_number(job->workspace) : 0; }
 
 unsigned ndr_op_take_slot(ndr_op_job *job) { return job->workspace ? ndr_workspace_take_slot(job->workspace) : 0; }
 
@@ -110,6 +147,7 @@ static void open_job(ndr_op_job *job, const ndr_op_variant *variant, const ndr_o
     job->order = order;
     for (unsigned i = 0; i < NDR_OTHER_KERNELS; ++i) job->others[i] = NULL;
     job->workspace = NULL;
+    job->numbered = NULL;
     job->keeps_events = has_event || order->queue->is_out_of_order;
     job->launches = 0;
     job->event = NULL;

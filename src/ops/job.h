@@ -12,6 +12,7 @@ struct ndr_op_job {
     ndr_op_plan plan;
     ndr_kernel *kernel, *others[NDR_OTHER_KERNELS]; /* `others` are NULL without a workspace */
     ndr_workspace *workspace;                       /* NULL if the plan needs none */
+    ndr_buffer *numbered;                           /* the same */
     bool keeps_events;
     unsigned launches; /* so far */
     ndr_event *event;  /* spans the launches so far; NULL unless events are kept */
@@ -26,9 +27,11 @@ ndr_status ndr_op_run_variant(const ndr_op_variant *variant, const ndr_order *or
 ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *context, const void *request,
                                 ndr_kernel **kernel);
 
-/* The workspace as an argument, or ndr_null; a slot of it, or 0. */
+/* The workspace as an argument, or ndr_null; its numbered words; a slot and a number of it, or 0. */
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job);
+ndr_arg ndr_op_numbered_arg(const ndr_op_job *job);
 unsigned ndr_op_take_slot(ndr_op_job *job);
+unsigned ndr_op_take_number(ndr_op_job *job);
 
 /* Launch after all previous launches of the job: ndr_op_launch(job, kernel, range, args...). */
 #define ndr_op_launch(job, kernel, ...)                                                                   \

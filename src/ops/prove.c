@@ -79,12 +79,20 @@ bool ndr_op_judge(const ndr_operation *operation, ndr_context *context, const nd
 
 /* ---- before the first use ---- */
 
+/* Without memory for its workspace it fails: the variant instead of it would be tried. */
+ndr_status ndr_op_try(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right)
+{
+    ndr_op_variant alone = *variant;
+    alone.instead = NULL;
+    return variant->prove(queue, &alone, is_right);
+}
+
 /* On a queue of its own: the caller's may have work that takes long. */
 static ndr_status try_variant(ndr_context *context, const ndr_op_variant *variant, bool *is_right)
 {
     ndr_queue *queue;
     NDR_TRY(ndr_queue_create(context, NULL, &queue));
-    const ndr_status status = variant->prove(queue, variant, is_right);
+    const ndr_status status = ndr_op_try(queue, variant, is_right);
     ndr_queue_destroy(queue);
     return status;
 }

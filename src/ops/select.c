@@ -17,6 +17,18 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
+static bool has_progress_of(const ndr_caps *caps, size_t items)
+{
+    return caps->groups_progress && caps->info.max_group_size >= items && caps->info.max_local_size[2] >= items;
+}
+
+/* Of a group half of the items wait for tiles. */
+static bool has_progress(const ndr_caps *caps) { return has_progress_of(caps, 2); }
+
+static bool has_votes(const ndr_caps *caps) { return has_progress_of(caps, 256); }
+
+static bool has_copy_engine(const ndr_caps *caps) { return has_progress(caps) && caps->compute_capability >= 900; }
+
 static bool has_large_groups(const ndr_caps *caps)
 {
     const ndr_device_info *device = &caps->info;
@@ -36,6 +48,10 @@ static const struct {
     { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
+    { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
+    { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
+    { NDR_NEEDS_COPY_ENGINE,
+      "groups that go on while others wait for them, and the copy engine of compute capability 9.0", has_copy_engine },
 };
 
 const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)

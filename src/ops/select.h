@@ -48,6 +48,9 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
 ndr_status ndr_op_prove(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                         bool *is_right);
 
+/* Try a variant that has a proof, now and in this queue. */
+ndr_status ndr_op_try(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
+
 /* What the store has, and appends to `why` the reason against the variant. */
 ndr_verdict ndr_op_recall(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                           ndr_text *why);

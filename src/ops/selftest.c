@@ -49,7 +49,7 @@ static ndr_status find_taken(const selftest *s, size_t i, const ndr_op_variant *
 static ndr_status run_requests(const selftest *s, const ndr_op_variant *variant, ndr_text *fault)
 {
     bool is_right = true;
-    if (variant->prove) NDR_TRY(variant->prove(s->queue, variant, &is_right));
+    if (variant->prove) NDR_TRY(ndr_op_try(s->queue, variant, &is_right));
     if (!is_right) ndr_text_add_all(fault, "its results are wrong");
     for (size_t i = 0; i < s->answers->count && !fault->length; ++i) {
         const ndr_op_variant *taken;

@@ -7,7 +7,7 @@
 
 #include "device/caps.h"
 
-enum { NDR_OPTIONS_SIZE = 160, NDR_OTHER_KERNELS = 3 };
+enum { NDR_OPTIONS_SIZE = 320, NDR_OTHER_KERNELS = 3 };
 
 /* What a variant builds its kernels with, and launches, for a request. */
 typedef struct ndr_op_plan {
@@ -15,6 +15,7 @@ typedef struct ndr_op_plan {
     ndr_nd_range range;     /* of its main kernel */
     size_t local_bytes;     /* of local memory, in arguments and declared, for a group of it */
     size_t workspace_bytes; /* 0: it needs none */
+    size_t numbered_bytes;  /* with a workspace: of words that hold a launch's number; 0: it needs none */
 } ndr_op_plan;
 
 /* Needs of a variant beyond OpenCL 1.2, bits of ndr_op_variant.needs. select.c has a description of each. */
@@ -25,6 +26,9 @@ typedef enum ndr_need {
     NDR_NEEDS_LARGE_GROUPS = 1u << 3, /* groups of 512 items with 32 KiB of local memory */
     NDR_NEEDS_F16_MMA = 1u << 4,      /* the same for half and bfloat16 */
     NDR_NEEDS_ROUNDED_MMA = 1u << 5,  /* the same, of kernels with one half for each element */
+    NDR_NEEDS_PROGRESS = 1u << 6,     /* groups that go on while others wait for them */
+    NDR_NEEDS_COPY_ENGINE = 1u << 7,  /* the same, and PTX that copies to and from local memory */
+    NDR_NEEDS_VOTES = 1u << 8,        /* the same of 256 items, and votes of warps */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

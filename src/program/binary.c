@@ -392,20 +392,20 @@ ndr_status ndr_binary_read_foreign(cl_program binary, ndr_kernel *k)
 
 /* ---- PTX ---- */
 
-static ndr_status load_patched(const ndr_context *context, const ndr_text *value, const char *target, const char *flags,
-                               ndr_program *program)
+static ndr_status load_patched(const ndr_context *context, const ndr_text *value, const ndr_ptx_changes *changes,
+                               const char *flags, ndr_program *program)
 {
     part parts[PARTS];
     ndr_text ptx = { 0 };
     (void)read_parts(value, parts); /* it was put together just now */
-    ndr_status status = ndr_ptx_patch(parts[BINARY].bytes, target, &ptx);
+    ndr_status status = ndr_ptx_patch(parts[BINARY].bytes, changes, &ptx);
     parts[BINARY] = (part){ ptx.chars, ptx.length + 1 };
     if (status == NDR_OK) status = load(context, parts, flags, program);
     ndr_text_free(&ptx);
     return status;
 }
 
-ndr_status ndr_binary_patch(const char *target, const char *options, ndr_program *program)
+ndr_status ndr_binary_patch(const ndr_ptx_changes *changes, const char *options, ndr_program *program)
 {
     ndr_context *context = program->context;
     ndr_text kernels = { 0 }, value = { 0 }, flags = { 0 };
@@ -414,14 +414,15 @@ ndr_status ndr_binary_patch(const char *target, const char *options, ndr_program
     ndr_text_add(&kernels, "%s", "");
     ndr_status status = flags.failed || kernels.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for its binary")
                                                        : add_parts(program, &kernels, &value);
-    if (status == NDR_OK) status = load_patched(context, &value, target, flags.chars, program);
+    if (status == NDR_OK) status = load_patched(context, &value, changes, flags.chars, program);
     if (program->cl != built) ndr_cl.clReleaseProgram(built);
     ndr_text_free(&kernels);
     ndr_text_free(&value);
     ndr_text_free(&flags);
     if (status == NDR_OK || status == NDR_OUT_OF_HOST_MEMORY) return status;
-    return ndr_fail(NDR_BUILD_FAILED, "\"%s\" did not build for \"%s\" as PTX for %s: %s", program->title,
-                    context->caps.info.name, target, ndr_last_error());
+    return ndr_fail(NDR_BUILD_FAILED, "\"%s\" did not build for \"%s\" as PTX%s%s: %s", program->title,
+                    context->caps.info.name, *changes->target ? " for " : " that was changed", changes->target,
+                    ndr_last_error());
 }
 
 /* ---- binaries for the caller ---- */

@@ -124,9 +124,9 @@ static ndr_status build(const ndr_kernel_desc *desc, ndr_program *parts, size_t 
                         ndr_program *program)
 {
     if (parts) return ndr_probe_link(parts, count, options, program);
-    const ndr_ptx_target target = ndr_ptx_target_of(desc->bundled ? options_of(desc) : "");
+    const ndr_ptx_changes changes = ndr_ptx_changes_of(desc->bundled ? options_of(desc) : "");
     NDR_TRY(ndr_probe_build(program, options));
-    return *target.name ? ndr_binary_patch(target.name, options->chars, program) : NDR_OK;
+    return *changes.target || changes.groups ? ndr_binary_patch(&changes, options->chars, program) : NDR_OK;
 }
 
 /* The source is complete: choose the options, and find the program on disk or build it. */

@@ -113,6 +113,23 @@ ndr_status ndr_probe_param(ndr_program *program, ndr_param *param);
 void ndr_probe_forget(ndr_program *program); /* its types */
 bool ndr_probe_is_kernel(const char *name);  /* pure: a kernel of probes, which users do not see */
 
+/* ---- ptx.c ---- */
+
+/* What build options ask for: by -DNDR_PTX_TARGET=sm_90a the target, "": as it is; by -DNDR_PTX_GROUPS=2 how many
+ * groups of a kernel with a required size a multiprocessor holds at least, 0: any number. */
+typedef struct ndr_ptx_changes {
+    char target[16];
+    unsigned groups;
+} ndr_ptx_changes;
+
+/* Pure. */
+ndr_ptx_changes ndr_ptx_changes_of(const char *options);
+
+/* Pure: append PTX with "sm_90" as its target changed to the target "sm_90a", what it has behind "//@ " in comments
+ * uncommented, and the number of groups added to its kernels. Refuses what is no PTX, and a target that is no shorter
+ * form of the wanted one. */
+ndr_status ndr_ptx_patch(const char *ptx, const ndr_ptx_changes *changes, ndr_text *out);
+
 /* ---- binary.c ---- */
 
 /* Set up a program whose title and source are set from its binary on disk: true. Otherwise it is to be built; the log
@@ -135,19 +152,7 @@ ndr_status ndr_binary_read_foreign(cl_program binary, ndr_kernel *kernel);
 
 /* Load a built program again from its binary, with ndr_ptx_patch(). The build lock is held. NDR_BUILD_FAILED: the
  * driver's binaries are no such PTX, or it refuses the result. */
-ndr_status ndr_binary_patch(const char *target, const char *options, ndr_program *program);
-
-/* ---- ptx.c ---- */
-
-/* Pure: append PTX with "sm_90" as its target changed to `target` "sm_90a", and what it has behind "//@ " in comments
- * uncommented. Refuses what is no PTX, and a target that is no shorter form of `target`. */
-ndr_status ndr_ptx_patch(const char *ptx, const char *target, ndr_text *out);
-
-/* Pure: the target that build options ask for by -DNDR_PTX_TARGET=sm_90a; "": none. */
-typedef struct ndr_ptx_target {
-    char name[16];
-} ndr_ptx_target;
-ndr_ptx_target ndr_ptx_target_of(const char *options);
+ndr_status ndr_binary_patch(const ndr_ptx_changes *changes, const char *options, ndr_program *program);
 
 /* ---- sub_group.c ---- */
 

@@ -580,7 +580,11 @@ class Operations(Case):
         self.queue.matmul(*matrices, accuracy="tf32")
         self.assertEqual(self.queue.reduce("sum", c), 8 * 6)
         doubles = ndr.Matrix(self.context.empty((3, 4), "f64"))
-        self.refused("BAD_ARGUMENT", "f32, f64, f32", self.queue.matmul, matrices[0], doubles, matrices[2])
+        self.refused("BAD_ARGUMENT", "f32 and f64; give them one", self.queue.matmul, matrices[0], doubles, matrices[2])
+        bytes_ = [ndr.Matrix(self.context.buffer(array.array("b", [-3] * 6)), *shape) for shape in ((2, 3), (3, 2))]
+        sums = self.context.buffer(array.array("i", [0] * 4))
+        self.queue.matmul(*bytes_, ndr.Matrix(sums, 2, 2)).wait()
+        self.assertEqual(self.read_ints(sums), [27] * 4)
         self.refused("BAD_ARGUMENT", "m", self.context.tune, 0, 1, 1)
 
     def ints(self, *values):

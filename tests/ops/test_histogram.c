@@ -284,7 +284,8 @@ static void test_histogram__agrees_with_a_loop(void **state)
     print_message("seed %" PRIu64 "\n", seed);
     for (size_t i = 0; i < (quick() ? 1 : 2) * COUNT_OF(dtypes); ++i) {
         const form f = random_form(dtypes[i % COUNT_OF(dtypes)], &seed);
-        for (size_t j = 0; j < 5 && (f.dtype != NDR_DTYPE_F64 || device.has_f64); ++j) {
+        const size_t cases = f.dtype == NDR_DTYPE_F64 && !device.has_f64 ? 0 : quick() && forced_variant ? 2 : 5;
+        for (size_t j = 0; j < cases; ++j) {
             const size_t count = counts[below(&seed, COUNT_OF(counts) - (quick() ? 4 : 0))];
             histogram h = generate(&f, count, bin_counts[below(&seed, COUNT_OF(bin_counts))], &seed);
             check(&h);
@@ -426,7 +427,7 @@ static void test_histogram__explains_its_choice(void **state)
     const ndr_histogram_desc d = plain();
     size_t length = 0;
     assert_ok(ndr_histogram_explain(context, &d, sizeof text, text, &length));
-    const char *const wanted = ndr_has_vectors(&context->caps) ? "chunks; not groups: " : "groups; not chunks: ";
+    const char *const wanted = ndr_has_vectors(&context->caps) ? "chunks; not bytes: " : "groups; not chunks: ";
     if (!forced_variant) assert_memory_equal(text, wanted, strlen(wanted));
     assert_int_equal(length, strlen(text));
 }

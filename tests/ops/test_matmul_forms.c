@@ -29,6 +29,14 @@ static double half_value(uint16_t bits)
     return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
+static double bfloat_value(uint16_t bits)
+{
+    const uint32_t whole = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &whole, sizeof value);
+    return (double)value;
+}
+
 static double element(ndr_dtype dtype, const void *array, size_t i)
 {
     switch (dtype) {
@@ -36,6 +44,7 @@ static double element(ndr_dtype dtype, const void *array, size_t i)
     case NDR_DTYPE_U8: return ((const uint8_t *)array)[i];
     case NDR_DTYPE_I32: return ((const int32_t *)array)[i];
     case NDR_DTYPE_F16: return half_value(((const uint16_t *)array)[i]);
+    case NDR_DTYPE_BF16: return bfloat_value(((const uint16_t *)array)[i]);
     case NDR_DTYPE_F32: return (double)((const float *)array)[i];
     default: return ((const double *)array)[i];
     }
@@ -52,6 +61,7 @@ static void set_random(ndr_dtype dtype, void *array, size_t i, uint64_t *seed)
     case NDR_DTYPE_U8: ((uint8_t *)array)[i] = (uint8_t)bits; break;
     case NDR_DTYPE_I32: ((int32_t *)array)[i] = (int32_t)bits; break;
     case NDR_DTYPE_F16: ((uint16_t *)array)[i] = (uint16_t)((bits & 0x83ff) | (11 + (bits >> 20 & 3)) << 10); break;
+    case NDR_DTYPE_BF16: ((uint16_t *)array)[i] = (uint16_t)((bits & 0x807f) | (123 + (bits >> 20 & 3)) << 7); break;
     case NDR_DTYPE_F32: ((float *)array)[i] = (float)value; break;
     default: ((double *)array)[i] = value; break;
     }
@@ -60,10 +70,11 @@ static void set_random(ndr_dtype dtype, void *array, size_t i, uint64_t *seed)
 /* Half of the distance between an element of that size and the next, relative to it; and the least distance. */
 static long double rounding_of(ndr_dtype dtype, long double value)
 {
-    return dtype == NDR_DTYPE_F16   ? fabsl(value) * 0x1p-11L + 0x1p-25L
-           : dtype == NDR_DTYPE_F32 ? fabsl(value) * 0x1p-24L + FLT_MIN
-           : dtype == NDR_DTYPE_F64 ? fabsl(value) * 0x1p-53L + DBL_MIN
-                                    : 0;
+    return dtype == NDR_DTYPE_F16    ? fabsl(value) * 0x1p-11L + 0x1p-25L
+           : dtype == NDR_DTYPE_BF16 ? fabsl(value) * 0x1p-8L + FLT_MIN
+           : dtype == NDR_DTYPE_F32  ? fabsl(value) * 0x1p-24L + FLT_MIN
+           : dtype == NDR_DTYPE_F64  ? fabsl(value) * 0x1p-53L + DBL_MIN
+                                     : 0;
 }
 
 /* ---- matrices ---- */
@@ -81,7 +92,7 @@ typedef struct side {
 
 static size_t place(const side *s, size_t product, size_t row, size_t col)
 {
-    const size_t begin = s->offset + (s->offsets ? s->offsets[product] : product * s->stride);
+    const size_t begin = s->offset + (s->offsets ? (size_t)s->offsets[product] : product * s->stride);
     return begin + (s->by_columns ? col * s->pitch + row : row * s->pitch + col);
 }
 
@@ -178,6 +189,7 @@ static const epilogue epilogues[] = {
     { "as_int(as_uint(r) + (uint)row * 3u)", add_whole, 0, 0, true, false, NDR_DTYPE_I32 },
     { "0.5f * r + bias", halve, 1, 4, true, false, NDR_DTYPE_F32 },
     { "0.5f * r + bias", halve, 1, 4, true, false, NDR_DTYPE_F16 },
+    { "0.5f * r + bias", halve, 1, 4, true, false, NDR_DTYPE_BF16 },
 };
 
 /* ---- cases ---- */
@@ -318,6 +330,12 @@ static void check_form(const form *f, uint64_t *seed)
     inputs_[0].array.shape = ndr_range_2d(f->m, f->n);
     inputs_[0].array.stride[0] = 0, inputs_[0].array.stride[1] = 1;
     const ndr_map_scalar three = { "three", ndr_arg_of(3.0f) };
+    /* With names that kernels have as macros. */
+#define NAMES \
+    "#define T 3\n#define R 3\n#define MR 3\n#define LANES 3\n#define TILE_M 3\n#define ITEM_M 3\n#define DEPTH 3\n"
+    const char *const rectified = f->dtype == NDR_DTYPE_F64
+                                      ? NAMES "double rectified(double x)\n{ return fmax(x, T - 3.0); }"
+                                      : NAMES "float rectified(float x)\n{ return fmax(x, MR - 3.0f); }";
     const ndr_matmul_desc desc = {
         .dtype = f->dtype,
         .scaling = ndr_scaling_of(f->alpha, f->beta),
@@ -337,7 +355,7 @@ static void check_form(const form *f, uint64_t *seed)
         .b_offsets = { b.at, 0 },
         .c_offsets = { c.at, 0 },
         .epilogue = e ? e->text : NULL,
-        .declarations = e ? "float rectified(float x)\n{ return fmax(x, 0.0f); }" : NULL,
+        .declarations = e ? rectified : NULL,
         .scalars = e ? &three : NULL,
         .scalar_count = e ? 1 : 0,
         .inputs = e ? inputs_ : NULL,
@@ -353,7 +371,7 @@ static void check_form(const form *f, uint64_t *seed)
 
 static ndr_dtype random_output(ndr_dtype dtype, const epilogue *e, uint64_t *seed)
 {
-    static const ndr_dtype floats[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
+    static const ndr_dtype floats[] = { NDR_DTYPE_F32, NDR_DTYPE_F16, NDR_DTYPE_BF16 };
     if (e && e->output) return e->output;
     if (is_integer(dtype)) return NDR_DTYPE_I32;
     return dtype == NDR_DTYPE_F64 ? dtype : floats[random_below(seed, COUNT_OF(floats))];
@@ -396,7 +414,7 @@ static form random_form(ndr_dtype dtype, uint64_t *seed)
 static void check_forms(ndr_dtype dtype)
 {
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
-    const uint64_t cases = number_from_env("NDR_TEST_LONG", 0) ? 100 : quick() ? 2 : 10;
+    const uint64_t cases = number_from_env("NDR_TEST_LONG", 0) ? 30 : quick() ? 2 : 4;
     for (uint64_t seed = first; seed < first + cases; ++seed) {
         uint64_t state = seed * 64 + dtype;
         const form f = random_form(dtype, &state);
@@ -415,14 +433,15 @@ static void check_forms(ndr_dtype dtype)
 TEST_OF(f32, NDR_DTYPE_F32)
 TEST_OF(f64, NDR_DTYPE_F64)
 TEST_OF(f16, NDR_DTYPE_F16)
+TEST_OF(bf16, NDR_DTYPE_BF16)
 TEST_OF(i8, NDR_DTYPE_I8)
 TEST_OF(u8, NDR_DTYPE_U8)
 
-/* Sums past 2^31 wrap. */
+/* Results past 2^31 wrap, of sums past the whole numbers that a float holds. */
 static void test_matmul__of_integers_wraps(void **state)
 {
     (void)state;
-    enum { K = 4097 };
+    enum { K = 259 };
     uint8_t a[K];
     memset(a, 255, sizeof a);
     ndr_buffer *from = buffer_of(sizeof a, a), *to = buffer_of(sizeof(int32_t), NULL);
@@ -461,11 +480,11 @@ static void test_matmul__refuses_forms_that_do_not_exist(void **state)
     const ndr_map_array over_c = { "bias", { z, NDR_DTYPE_F16, 1, ndr_range_2d(2, 2), { 2, 1 } } };
     const ndr_map_array taken = { "row", one.array };
     REFUSED(NDR_BAD_ARGUMENT, d.output_dtype = NDR_DTYPE_I32,
-            "output_dtype is i32, which a product of f16 does not give; use f16");
+            "output_dtype is i32, which a product of f16 does not give; use f16, bf16 or f32");
     REFUSED(NDR_BAD_ARGUMENT, (d.dtype = NDR_DTYPE_I8, d.output_dtype = NDR_DTYPE_F32),
             "output_dtype is f32, which a product of i8 does not give; use i32, or an epilogue");
     REFUSED(NDR_BAD_ARGUMENT, (d.dtype = NDR_DTYPE_F32, d.output_dtype = NDR_DTYPE_F64, d.epilogue = "r"),
-            "output_dtype is f64, which a product of f32 does not give");
+            "output_dtype is f64, which a product of f32 does not give; use f16, bf16, f32, i8, u8 or i32");
     REFUSED(NDR_BAD_ARGUMENT, (d.dtype = NDR_DTYPE_I8, d.scaling = ndr_scaling_of(0.5, 0)), "alpha is 0.5",
             "use a whole number from -2^31 to 2^31 - 1, or an epilogue such as \"r * 0.5\"");
     REFUSED(NDR_BAD_ARGUMENT, (d.dtype = NDR_DTYPE_I8, d.scaling = ndr_scaling_of(1, 3e9)), "beta is 3000000000");
@@ -517,12 +536,13 @@ static bool is_chosen(const ndr_op_variant *variant)
 
 int main(void)
 {
-#define RESULTS                                                              \
-    cmocka_unit_test(test_matmul__of_f32_in_any_form_agrees_with_loops),     \
-        cmocka_unit_test(test_matmul__of_f64_in_any_form_agrees_with_loops), \
-        cmocka_unit_test(test_matmul__of_f16_in_any_form_agrees_with_loops), \
-        cmocka_unit_test(test_matmul__of_i8_in_any_form_agrees_with_loops),  \
-        cmocka_unit_test(test_matmul__of_u8_in_any_form_agrees_with_loops),  \
+#define RESULTS                                                               \
+    cmocka_unit_test(test_matmul__of_f32_in_any_form_agrees_with_loops),      \
+        cmocka_unit_test(test_matmul__of_f64_in_any_form_agrees_with_loops),  \
+        cmocka_unit_test(test_matmul__of_f16_in_any_form_agrees_with_loops),  \
+        cmocka_unit_test(test_matmul__of_bf16_in_any_form_agrees_with_loops), \
+        cmocka_unit_test(test_matmul__of_i8_in_any_form_agrees_with_loops),   \
+        cmocka_unit_test(test_matmul__of_u8_in_any_form_agrees_with_loops),   \
         cmocka_unit_test(test_matmul__of_integers_wraps)
     const struct CMUnitTest tests[] = { RESULTS, cmocka_unit_test(test_matmul__refuses_forms_that_do_not_exist) };
     const struct CMUnitTest results[] = { RESULTS };

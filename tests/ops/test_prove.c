@@ -7,6 +7,9 @@
 #include "forcing.h"
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
+#include "ops/progress.h"
+#include "ops/scan/scan.h"
+#include "ops/sort/sort.h"
 
 /* ---- an operation that counts what is asked of it ---- */
 
@@ -198,6 +201,46 @@ static void test_prove__asks_no_variant_that_is_turned_off(void **state)
     check_two_runs("off", NDR_DISABLE_PTX, (counts){ .plain = 2 });
 }
 
+/* ---- a variant without memory ---- */
+
+static void plan_too_much(const ndr_op_case *of, ndr_op_plan *out)
+{
+    (void)of;
+    *out = (ndr_op_plan){ .workspace_bytes = SIZE_MAX / 2 };
+}
+
+static ndr_status prove_by_running(ndr_queue *on, const ndr_op_variant *variant, bool *is_right)
+{
+    ++seen.proofs;
+    *is_right = true;
+    return ndr_op_run_variant(variant, &(ndr_order){ .queue = on }, NULL, NULL);
+}
+
+/* What runs instead of it is right, but says nothing of it. */
+static void test_prove__does_not_judge_a_variant_by_the_one_instead_of_it(void **state)
+{
+    (void)state;
+    static const ndr_op_variant large = { .name = "large",
+                                          .file = "large",
+                                          .needs = NDR_NEEDS_BF16_MMA,
+                                          .plan = plan_too_much,
+                                          .launch = run_special,
+                                          .prove = prove_by_running,
+                                          .instead = &plain };
+    static const ndr_op_variant *const both[] = { &large, &plain };
+    static const ndr_operation own = { .name = "large", .variants = both, .variant_count = 2, .work_of = work_of };
+    empty_folder();
+    for (int i = 0; i < 2; ++i) { /* nothing is kept */
+        bench b = open_bench(folder, 0);
+        assert_ok(ndr_op_run(&own, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+        assert_int_equal(seen.proofs, 1);
+        assert_int_equal(seen.special, 0);
+        assert_int_equal(seen.plain, 1);
+        assert_non_null(strstr(logged, "op.refused large: variant large is not used on device \""));
+        close_bench(&b);
+    }
+}
+
 /* ---- products ---- */
 
 static ndr_status run_nothing(ndr_op_job *job)
@@ -342,6 +385,164 @@ static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(v
     skip_without(is_right, "the device has no PTX for matrices of bfloat16 and half");
 }
 
+/* ---- scans and sorts whose groups wait for each other ---- */
+
+static bool waits_for_groups(void) { return device.type == NDR_DEVICE_TYPE_CPU || context->caps.groups_progress; }
+
+static bool goes_on(void)
+{
+    bool is_so = false;
+    assert_ok(ndr_progress_prove(queue, &is_so));
+    return is_so;
+}
+
+static void test_prove__tells_whether_groups_go_on(void **state)
+{
+    (void)state;
+    skip_without(waits_for_groups(), "no document says that the device's groups go on");
+    const unsigned before = ndr_progress_looks;
+    assert_true(goes_on());
+    ndr_progress_looks = 0;
+    assert_false(goes_on());
+    ndr_progress_looks = before;
+}
+
+/* Groups whose turn never comes: the turns that have ended are more than there are groups. All end, and say so. */
+static void test_prove__does_not_wait_for_groups_for_ever(void **state)
+{
+    (void)state;
+    enum { GROUPS = 50, LOOKS = 1000 };
+    const cl_uint before[] = { 0, 0, GROUPS + 1 };
+    cl_uint after[3];
+    const ndr_kernel_desc desc = { .name = "probe_progress", .bundled = "probe/progress.cl" };
+    ndr_kernel *kernel;
+    ndr_buffer *marks = buffer_of(sizeof before, before);
+    assert_ok(ndr_kernel_get(context, &desc, &kernel));
+    const size_t items = fitting_group(kernel, 4);
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(GROUPS * items, items), marks, (cl_uint)LOOKS));
+    read_buffer(marks, after, sizeof after);
+    assert_int_equal(after[0], GROUPS);
+    assert_int_equal(after[1], 1);
+    assert_int_equal(after[2], GROUPS + 1 + GROUPS);
+    ndr_buffer_destroy(marks);
+}
+
+static ndr_status run_tiles(const ndr_operation *of, ndr_op_job *job, const void *request)
+{
+    return ndr_op_run_variant(variant_of(of, "tiles"), job->order, request, NULL);
+}
+
+static ndr_status scan_the_other_way(ndr_op_job *job)
+{
+    ndr_scan_request r = *(const ndr_scan_request *)job->of.request;
+    r.is_backward = !r.is_backward;
+    return run_tiles(&ndr_scan_operation, job, &r);
+}
+
+static ndr_status scan_one_less(ndr_op_job *job)
+{
+    ndr_scan_request r = *(const ndr_scan_request *)job->of.request;
+    --r.input.cols;
+    --r.output.cols;
+    return run_tiles(&ndr_scan_operation, job, &r);
+}
+
+static ndr_status sort_falling(ndr_op_job *job)
+{
+    ndr_sort_request r = *(const ndr_sort_request *)job->of.request;
+    r.is_descending = true;
+    return run_tiles(&ndr_sort_operation, job, &r);
+}
+
+static ndr_status sort_by_fewer_bits(ndr_op_job *job)
+{
+    ndr_sort_request r = *(const ndr_sort_request *)job->of.request;
+    r.bits = 24;
+    return run_tiles(&ndr_sort_operation, job, &r);
+}
+
+static ndr_status sort_keys_alone(ndr_op_job *job)
+{
+    ndr_sort_request r = *(const ndr_sort_request *)job->of.request;
+    r.value_bytes = 0;
+    return run_tiles(&ndr_sort_operation, job, &r);
+}
+
+static bool is_right(ndr_status (*proof)(ndr_queue *on, const ndr_op_variant *variant, bool *right),
+                     ndr_status (*launch)(ndr_op_job *job))
+{
+    const ndr_op_variant variant = { .name = "made up", .file = "made up", .plan = plan, .launch = launch };
+    bool right = false;
+    assert_ok(proof(queue, &variant, &right));
+    return right;
+}
+
+static ndr_status scan_rightly(ndr_op_job *job) { return run_tiles(&ndr_scan_operation, job, job->of.request); }
+static ndr_status sort_rightly(ndr_op_job *job) { return run_tiles(&ndr_sort_operation, job, job->of.request); }
+
+static void test_prove__tells_right_scans_and_sorts_from_wrong_ones(void **state)
+{
+    (void)state;
+    skip_without(!quick(), "millions of elements take minutes");
+    skip_without(waits_for_groups(), "no document says that the device's groups go on");
+    assert_true(is_right(ndr_scan_prove, scan_rightly));
+    assert_false(is_right(ndr_scan_prove, run_nothing));
+    assert_false(is_right(ndr_scan_prove, scan_the_other_way));
+    assert_false(is_right(ndr_scan_prove, scan_one_less));
+    assert_true(is_right(ndr_sort_prove, sort_rightly));
+    assert_false(is_right(ndr_sort_prove, run_nothing));
+    assert_false(is_right(ndr_sort_prove, sort_falling));
+    assert_false(is_right(ndr_sort_prove, sort_by_fewer_bits));
+    assert_false(is_right(ndr_sort_prove, sort_keys_alone));
+}
+
+static ndr_status scan_or_sort(const ndr_operation *of, ndr_queue *on, ndr_span in, size_t count, ndr_span out)
+{
+    const ndr_dtype dtype = NDR_DTYPE_U32;
+    const ndr_scan_desc scan = { .dtype = dtype, .op = NDR_OP_MAX, .input = in, .count = count, .output = out };
+    const ndr_sort_desc sort = { .dtype = dtype, .keys = in, .count = count, .sorted_keys = out };
+    return of == &ndr_scan_operation ? ndr_scan(on, &scan, NULL) : ndr_sort(on, &sort, NULL);
+}
+
+/* Both give rising numbers unchanged. */
+static void check_replaced(const ndr_operation *of, const char *name)
+{
+    enum { COUNT = 3000 };
+    uint32_t host[COUNT], got[COUNT];
+    char wanted[128];
+    ndr_buffer *in, *out;
+    bench b = open_bench("off", 0);
+    b.context->caps.info.warp_size = device.warp_size;
+    b.context->caps.groups_progress = true;
+    for (uint32_t i = 0; i < COUNT; ++i) host[i] = i;
+    assert_ok(ndr_buffer_create_from(b.context, sizeof host, host, &in));
+    assert_ok(ndr_buffer_create(b.context, sizeof got, &out));
+    assert_ok(force_in(b.context, of, name));
+    assert_ok(scan_or_sort(of, b.queue, (ndr_span){ in, 0 }, COUNT, (ndr_span){ out, 0 }));
+    assert_ok(ndr_buffer_read(b.queue, out, 0, sizeof got, got, NULL));
+    assert_memory_equal(got, host, sizeof got);
+    snprintf(wanted, sizeof wanted, "op.refused %s: variant %s is not used on device \"", of->name, name);
+    assert_non_null(strstr(logged, wanted));
+    assert_non_null(strstr(logged, "\": its results are wrong\n"));
+    snprintf(wanted, sizeof wanted, "%s: %s needs groups ", of->name, name);
+    assert_refused(NDR_UNSUPPORTED, force_in(b.context, of, name), wanted, "that go on while others wait for them");
+    ndr_buffer_destroy(in);
+    ndr_buffer_destroy(out);
+    close_bench(&b);
+}
+
+static void test_prove__replaces_scans_and_sorts_where_groups_do_not_go_on(void **state)
+{
+    (void)state;
+    skip_without(device.has_int64_atomics && device.max_group_size >= 256,
+                 "the device lacks 64-bit atomics, or groups of 256");
+    const unsigned before = ndr_progress_looks;
+    ndr_progress_looks = 0;
+    check_replaced(&ndr_scan_operation, "look_back");
+    check_replaced(&ndr_sort_operation, "one_sweep");
+    ndr_progress_looks = before;
+}
+
 static int open_folder(void **state)
 {
     char here[2048];
@@ -359,9 +560,14 @@ int main(void)
         cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
         cmocka_unit_test(test_prove__asks_a_variant_again_that_had_no_memory),
         cmocka_unit_test(test_prove__asks_no_variant_that_is_turned_off),
+        cmocka_unit_test(test_prove__does_not_judge_a_variant_by_the_one_instead_of_it),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_without_memory_for_parts),
+        cmocka_unit_test(test_prove__tells_whether_groups_go_on),
+        cmocka_unit_test(test_prove__does_not_wait_for_groups_for_ever),
+        cmocka_unit_test(test_prove__tells_right_scans_and_sorts_from_wrong_ones),
+        cmocka_unit_test(test_prove__replaces_scans_and_sorts_where_groups_do_not_go_on),
     };
     return cmocka_run_group_tests_name("prove", tests, open_folder, close_device);
 }

@@ -218,6 +218,20 @@ static void test_sort__in_place_gives_the_same(void **state)
             }
 }
 
+static void test_sort__of_many_keys_counts_in_64_bits(void **state)
+{
+    (void)state;
+    const ndr_dtype some[] = { NDR_DTYPE_U16, NDR_DTYPE_U64 };
+    const size_t before = ndr_sort_large_count, count = quick() ? 300 : 30011;
+    ndr_sort_large_count = 1;
+    for (size_t t = 0; t < COUNT_OF(some); ++t) {
+        unsigned char *keys = keys_of(some[t], count, RANDOM, seed);
+        check(&(sorting){ .order.dtype = some[t], .count = count, .offset = t, .value_bytes = 8 * t }, keys);
+        free(keys);
+    }
+    ndr_sort_large_count = before;
+}
+
 static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
 {
     (void)state;
@@ -483,6 +497,7 @@ static bool is_chosen(const ndr_op_variant *variant)
     cmocka_unit_test(test_sort__keeps_the_order_of_equal_keys), \
     cmocka_unit_test(test_sort__moves_values_of_any_size), \
     cmocka_unit_test(test_sort__in_place_gives_the_same), \
+    cmocka_unit_test(test_sort__of_many_keys_counts_in_64_bits), \
     cmocka_unit_test(test_sort__compares_only_the_bits_that_are_asked_for), \
     cmocka_unit_test(test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits), \
     cmocka_unit_test(test_sort__of_generated_requests_agrees_with_a_merge_sort)

@@ -38,7 +38,17 @@ static const ndr_device_info tiny = { .type = NDR_DEVICE_TYPE_CPU,
                                       .local_memory_bytes = 1 << 10 };
 static const ndr_device_info *const devices[] = { &cpu, &gpu, &least, &tiny };
 
-static ndr_caps caps_of(const ndr_device_info *info) { return (ndr_caps){ .info = *info, .orders_device = true }; }
+static ndr_caps caps_of(const ndr_device_info *info)
+{
+    return (ndr_caps){ .info = *info, .orders_device = true, .groups_progress = true };
+}
+
+static unsigned number_after(const char *options, const char *name)
+{
+    const char *found = strstr(options, name);
+    assert_non_null(found);
+    return (unsigned)strtoul(found + strlen(name), NULL, 10);
+}
 
 /* ---- requests ---- */
 
@@ -218,6 +228,76 @@ static void test_tuning__takes_two_launches_where_groups_see_no_order(void **sta
     assert_takes_sum("atomic_groups", &caps, 1000003, NDR_REDUCE_ATOMIC);
 }
 
+/* ---- groups that wait for each other ---- */
+
+static ndr_scan_request scan_of(size_t count, ndr_dtype dtype, ndr_scan_segments segments)
+{
+    return (ndr_scan_request){ .dtype = dtype,
+                               .op = NDR_OP_SUM,
+                               .segments = segments,
+                               .length = 10,
+                               .input = sum_of(count, NDR_REDUCE_TREE, dtype).input };
+}
+
+static void assert_takes_scan_and_sort(const ndr_caps *caps, const char *scan_name, const char *sort_name)
+{
+    const ndr_scan_request scan = scan_of(1000003, NDR_DTYPE_F32, NDR_SCAN_WHOLE);
+    const ndr_sort_request sort = sort_of(1000003, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_select(&ndr_scan_operation, caps, 0, NULL, &scan)->name, scan_name);
+    assert_string_equal(ndr_op_select(&ndr_sort_operation, caps, 0, NULL, &sort)->name, sort_name);
+}
+
+static void test_tuning__lets_groups_wait_where_they_go_on(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_of(&gpu);
+    assert_takes_scan_and_sort(&caps, "look_back", "one_sweep");
+    caps.compute_capability = 890;
+    assert_takes_scan_and_sort(&caps, "look_back", "one_sweep");
+    caps.compute_capability = 900;
+    assert_takes_scan_and_sort(&caps, "copied", "one_sweep");
+    caps.info.max_group_size = 255;
+    assert_takes_scan_and_sort(&caps, "copied", "tiles");
+    caps.groups_progress = false;
+    assert_takes_scan_and_sort(&caps, "tiles", "tiles");
+    caps = caps_of(&cpu);
+    assert_takes_scan_and_sort(&caps, "chunks", "chunks");
+}
+
+/* Words of 8 bytes for each tile, each block of half as many tiles as a group has items, and each row of as many
+ * blocks. */
+static void check_words(const ndr_caps *caps, const char *name, size_t count, ndr_dtype dtype,
+                        ndr_scan_segments segments, unsigned vectors)
+{
+    const ndr_scan_request scan = scan_of(count, dtype, segments);
+    const ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_scan_operation, name), caps, &scan);
+    const size_t group = plan.range.local.size[0], tiles = plan.range.global.size[0] / group, block = group / 2;
+    const size_t tile = group * vectors * 16 / ndr_dtype_size(dtype);
+    const unsigned words = 1u + (ndr_dtype_size(dtype) == 8) + (segments != NDR_SCAN_WHOLE);
+    assert_int_equal(number_after(plan.options, "-DVECTORS="), vectors);
+    assert_true(tiles * tile >= count && (tiles - 1) * tile < count);
+    assert_int_equal(plan.numbered_bytes, tiles > 1 ? (tiles + tiles / block + tiles / block / block) * words * 8 : 0);
+    assert_true(plan.local_bytes <= caps->info.local_memory_bytes);
+    assert_true(!strstr(plan.options, "-DCOPIES_TILES=1") == !strstr(name, "copied"));
+}
+
+/* The most vectors whose elements leave room for the parts, and of which an item notes the cuts in 64 bits. */
+static void test_tuning__of_scans_that_look_back_has_words_for_tiles_blocks_and_rows(void **state)
+{
+    (void)state;
+    static const size_t list[] = { 1, 7168, 7169, 1000003, (size_t)1 << 28, (size_t)((UINT64_C(1) << 33) + 1) };
+    ndr_caps caps = caps_of(&gpu);
+    caps.compute_capability = 900;
+    for (size_t i = 0; i < COUNT_OF(list); ++i) {
+        check_words(&caps, "look_back", list[i], NDR_DTYPE_U32, NDR_SCAN_WHOLE, 7);
+        check_words(&caps, "look_back", list[i], NDR_DTYPE_F64, NDR_SCAN_BY_FLAGS, 7);
+        check_words(&caps, "look_back", list[i], NDR_DTYPE_U8, NDR_SCAN_BY_LENGTH, 3);
+        check_words(&caps, "copied", list[i], NDR_DTYPE_U8, NDR_SCAN_WHOLE, 9);
+        check_words(&caps, "copied", list[i], NDR_DTYPE_I64, NDR_SCAN_WHOLE, 9);
+        check_words(&caps, "copied", list[i], NDR_DTYPE_I16, NDR_SCAN_BY_FLAGS, 7);
+    }
+}
+
 /* ---- matrix units ---- */
 
 static ndr_caps caps_with_warps(void)
@@ -312,13 +392,6 @@ static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
         caps.info.max_buffer_bytes = (size_t)needed - 1;
         assert_takes("blocked", &caps, product);
     }
-}
-
-static unsigned number_after(const char *options, const char *name)
-{
-    const char *found = strstr(options, name);
-    assert_non_null(found);
-    return (unsigned)strtoul(found + strlen(name), NULL, 10);
 }
 
 static void check_width(unsigned units, size_t m, size_t n, unsigned width)
@@ -582,7 +655,8 @@ static void check_fit(const ndr_caps *caps, const ndr_operation *operation, cons
 {
     (void)request;
     char file[128];
-    snprintf(file, sizeof file, "%s/%s.cl", operation->name, variant->name);
+    const char *const name = is_variant(variant, "copied") ? "look_back" : variant->name;
+    snprintf(file, sizeof file, "%s/%s.cl", operation->name, name);
     assert_string_equal(variant->file, file);
     const ndr_source_file *source = ndr_source_find(file);
     assert_non_null(source);
@@ -1000,6 +1074,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tuning__takes_chunks_on_cpus_and_groups_elsewhere),
         cmocka_unit_test(test_tuning__takes_two_launches_where_groups_see_no_order),
+        cmocka_unit_test(test_tuning__lets_groups_wait_where_they_go_on),
+        cmocka_unit_test(test_tuning__of_scans_that_look_back_has_words_for_tiles_blocks_and_rows),
         cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
         cmocka_unit_test(test_tuning__splits_only_what_blocked_can_take),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),

@@ -5,6 +5,8 @@
 #include "forcing.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/scan/scan.h"
+#include "ops/sort/sort.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -56,6 +58,75 @@ static void test_workspace__gives_each_launch_a_number_of_its_own(void **state)
     ndr_queue_destroy(line);
 }
 
+static void assert_zeros(ndr_queue *line, ndr_buffer *buffer)
+{
+    const size_t words = ndr_buffer_size(buffer) / sizeof(uint32_t);
+    uint32_t *const host = malloc(words * sizeof *host);
+    assert_non_null(host);
+    assert_ok(ndr_buffer_read(line, buffer, 0, words * sizeof *host, host, NULL));
+    for (size_t i = 0; i < words; ++i) assert_int_equal(host[i], 0);
+    free(host);
+}
+
+/* What a launch with that number leaves in it. */
+static void spoil(ndr_queue *line, ndr_buffer *buffer, uint32_t number)
+{
+    assert_ok(ndr_buffer_fill(line, buffer, 0, ndr_buffer_size(buffer), &number, sizeof number, NULL));
+}
+
+static void test_workspace__keeps_numbered_words_until_they_are_too_few(void **state)
+{
+    (void)state;
+    ndr_queue *line;
+    ndr_workspace *workspace;
+    ndr_buffer *first, *again, *larger;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_workspace_borrow(line, 1, &workspace));
+    assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &first));
+    assert_zeros(line, first);
+    spoil(line, first, ndr_workspace_take_number(workspace));
+    assert_ok(ndr_workspace_get_numbered(workspace, context, ndr_buffer_size(first), &again));
+    assert_ptr_equal(again, first);
+    const size_t bytes = ndr_buffer_size(first) + 4;
+    assert_ok(ndr_workspace_get_numbered(workspace, context, bytes, &larger));
+    assert_true(ndr_buffer_size(larger) >= bytes);
+    assert_zeros(line, larger);
+    assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &again));
+    assert_ptr_equal(again, larger);
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_workspace_get_numbered(workspace, context, SIZE_MAX - 3, &again),
+                   "a buffer of");
+    assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &again));
+    assert_ptr_equal(again, larger);
+    ndr_workspace_return(workspace, NULL);
+    ndr_queue_destroy(line);
+}
+
+/* Numbers of 32 bits come again. */
+static void test_workspace__renews_numbered_words_before_a_number_comes_again(void **state)
+{
+    (void)state;
+    enum { MOST = 5 };
+    const unsigned before = ndr_max_numbers;
+    ndr_queue *line;
+    ndr_workspace *workspace;
+    ndr_buffer *words;
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    assert_ok(ndr_workspace_borrow(line, 1, &workspace));
+    ndr_max_numbers = MOST;
+    for (unsigned round = 0; round < 2; ++round) {
+        assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &words));
+        assert_zeros(line, words);
+        for (unsigned i = 0; i < MOST; ++i) spoil(line, words, ndr_workspace_take_number(workspace));
+        ndr_buffer *const kept = words;
+        assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &words));
+        assert_ptr_equal(words, kept);
+        spoil(line, words, ndr_workspace_take_number(workspace));
+    }
+    ndr_max_numbers = before;
+    ndr_workspace_return(workspace, NULL);
+    ndr_queue_destroy(line);
+}
+
 /* ---- sums of more than one group ---- */
 
 enum { COUNT = 40000 };
@@ -89,16 +160,20 @@ static ndr_reduce_method method_of(const ndr_op_variant *variant)
     return (ndr_reduce_method)method;
 }
 
-/* A launch that fails midway leaves its slot in an unknown state. This writes garbage instead of a launch. */
+/* A launch that fails midway leaves its slot in an unknown state, and words with its number. This writes garbage
+ * instead of a launch. */
 static void fail_one(ndr_queue *line)
 {
     ndr_workspace *workspace;
+    ndr_buffer *words;
     uint32_t garbage[NDR_SLOT_WORDS];
     memset(garbage, 0x25, sizeof garbage);
     assert_ok(ndr_workspace_borrow(line, NDR_WORKSPACE_HEAD_BYTES, &workspace));
     const size_t slot = ndr_workspace_take_slot(workspace);
     assert_ok(
         ndr_buffer_write(line, ndr_workspace_buffer(workspace), slot * sizeof garbage, sizeof garbage, garbage, NULL));
+    assert_ok(ndr_workspace_get_numbered(workspace, context, 1, &words));
+    spoil(line, words, ndr_workspace_take_number(workspace));
     ndr_workspace_return(workspace, NULL);
 }
 
@@ -132,6 +207,122 @@ static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **s
         check_after_failures(variant);
     }
     force(&ndr_reduce_operation, NULL);
+}
+
+/* Zeros that a queue writes fail with the work before them. Then memory holds what it held before. */
+static void test_workspace__made_behind_work_that_fails_serves_the_next(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 19, MARK = 0x25252525 };
+    skip_where_launches_are_waited_for();
+    skip_without(!quick(), "a simulator runs work when it is enqueued");
+    ndr_queue *line;
+    ndr_event *gate;
+    int32_t got = 0;
+    ndr_buffer *input = ones(), *sum = buffer_of(4, NULL), *held = buffer_of(4, NULL);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    for (int i = 0; i < 3; ++i) {
+        ndr_buffer *before = buffer_of(BYTES, NULL);
+        spoil(queue, before, MARK);
+        assert_ok(ndr_queue_finish(queue));
+        ndr_buffer_destroy(before);
+    }
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_buffer_fill(ndr_after(line, gate), held, 0, 4, &got, sizeof got, NULL));
+    assert_ok(sum_to(line, input, COUNT, NDR_REDUCE_TREE, sum, 0));
+    assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "lost"));
+    assert_refused(NDR_NOT_FOUND, ndr_queue_finish(line), "lost");
+    for (size_t i = 0; i < NDR_SLOTS + 1; ++i) {
+        assert_ok(sum_to(line, input, COUNT - i, NDR_REDUCE_TREE, sum, 0));
+        assert_ok(ndr_buffer_read(line, sum, 0, sizeof got, &got, NULL));
+        assert_int_equal(got, COUNT - i);
+    }
+    ndr_event_destroy(gate);
+    ndr_buffer_destroy(held);
+    ndr_buffer_destroy(sum);
+    ndr_buffer_destroy(input);
+    ndr_queue_destroy(line);
+}
+
+/* ---- scans and sorts whose groups wait for each other ---- */
+
+/* Falling numbers. */
+static uint32_t element(size_t i) { return (uint32_t)(COUNT - i); }
+
+static ndr_buffer *falling(void)
+{
+    static uint32_t host[COUNT];
+    for (size_t i = 0; i < COUNT; ++i) host[i] = element(i);
+    return buffer_of(sizeof host, host);
+}
+
+static ndr_status run(const ndr_operation *operation, ndr_queue *line, ndr_buffer *input, size_t count,
+                      ndr_buffer *output)
+{
+    if (operation == &ndr_scan_operation)
+        return ndr_scan(line,
+                        &(ndr_scan_desc){ .dtype = NDR_DTYPE_U32,
+                                          .op = NDR_OP_SUM,
+                                          .input = { input, 0 },
+                                          .count = count,
+                                          .output = { output, 0 } },
+                        NULL);
+    return ndr_sort(line,
+                    &(ndr_sort_desc){ .dtype = NDR_DTYPE_U32,
+                                      .keys = { input, 0 },
+                                      .count = count,
+                                      .sorted_keys = { output, 0 } },
+                    NULL);
+}
+
+static void check_output(const ndr_operation *operation, ndr_queue *line, size_t count, ndr_buffer *output)
+{
+    static uint32_t got[COUNT];
+    uint32_t sum = 0;
+    assert_ok(ndr_buffer_read(line, output, 0, count * sizeof *got, got, NULL));
+    for (size_t i = 0; i < count; ++i) {
+        sum += element(i);
+        assert_int_equal(got[i], operation == &ndr_scan_operation ? sum : element(count - 1 - i));
+    }
+}
+
+static void check_runs_after_failures(const ndr_operation *operation)
+{
+    ndr_queue *line;
+    ndr_buffer *input = falling(), *output = buffer_of(COUNT * sizeof(uint32_t), NULL);
+    assert_ok(ndr_queue_create(context, NULL, &line));
+    for (size_t failures = 0; failures < (quick() ? 1 : 3); ++failures) {
+        fail_one(line);
+        for (size_t i = 0; i < NDR_SLOTS + 1; ++i) {
+            assert_ok(run(operation, line, input, count_to_reduce() - i, output));
+            check_output(operation, line, count_to_reduce() - i, output);
+        }
+    }
+    ndr_buffer_destroy(input);
+    ndr_buffer_destroy(output);
+    ndr_queue_destroy(line);
+}
+
+/* Call `check` with each variant whose groups wait for each other. */
+static void check_waiting(void (*check)(const ndr_operation *operation))
+{
+    static const ndr_operation *const operations[] = { &ndr_scan_operation, &ndr_sort_operation };
+    const unsigned waits = NDR_NEEDS_PROGRESS | NDR_NEEDS_COPY_ENGINE | NDR_NEEDS_VOTES;
+    for (size_t i = 0; i < COUNT_OF(operations); ++i) {
+        for (size_t v = 0; v < operations[i]->variant_count; ++v) {
+            const ndr_op_variant *variant = operations[i]->variants[v];
+            if (!(variant->needs & waits) || !takes_variant(operations[i], variant)) continue;
+            force(operations[i], variant->name);
+            check(operations[i]);
+        }
+        force(operations[i], NULL);
+    }
+}
+
+static void test_workspace__that_a_failed_launch_spoilt_serves_scans_and_sorts(void **state)
+{
+    (void)state;
+    check_waiting(check_runs_after_failures);
 }
 
 /* ---- out of order ---- */
@@ -175,6 +366,45 @@ static void test_workspace__keeps_reductions_apart_on_a_queue_out_of_order(void 
     force(&ndr_reduce_operation, NULL);
     ndr_buffer_destroy(input);
     ndr_queue_destroy(line);
+}
+
+static void enlarge(ndr_queue *line, size_t size_bytes)
+{
+    ndr_workspace *workspace;
+    ndr_buffer *words;
+    assert_ok(ndr_workspace_borrow(line, size_bytes, &workspace));
+    assert_ok(ndr_workspace_get_numbered(workspace, context, size_bytes, &words));
+    ndr_workspace_return(workspace, NULL);
+}
+
+/* Without waiting, and with another workspace now and then. */
+static void check_runs_out_of_order(const ndr_operation *operation)
+{
+    enum { RUNS = 12 };
+    ndr_queue *line = out_of_order_line();
+    ndr_buffer *input = falling(), *outputs[RUNS];
+    const size_t runs = quick() ? 3 : RUNS;
+    for (size_t i = 0; i < runs; ++i) {
+        outputs[i] = buffer_of(COUNT * sizeof(uint32_t), NULL);
+        if (i % 3 == 2) enlarge(line, (size_t)1 << (19 + i / 3));
+        assert_ok(run(operation, line, input, count_to_reduce() - i, outputs[i]));
+    }
+    assert_ok(ndr_queue_finish(line));
+    for (size_t i = 0; i < runs; ++i) {
+        check_output(operation, line, count_to_reduce() - i, outputs[i]);
+        ndr_buffer_destroy(outputs[i]);
+    }
+    ndr_buffer_destroy(input);
+    ndr_queue_destroy(line);
+}
+
+static void test_workspace__keeps_scans_and_sorts_apart_on_a_queue_out_of_order(void **state)
+{
+    (void)state;
+    ndr_queue *line = out_of_order_line();
+    skip_without(line, "the device has no out-of-order queues");
+    ndr_queue_destroy(line);
+    check_waiting(check_runs_out_of_order);
 }
 
 /* Products of 1s by 1s over more and more columns of a and rows of b. */
@@ -245,10 +475,15 @@ int main(void)
         cmocka_unit_test(test_workspace__begins_with_zeros_and_grows),
         cmocka_unit_test(test_workspace__that_cannot_be_had_is_refused_and_not_lent),
         cmocka_unit_test(test_workspace__gives_each_launch_a_number_of_its_own),
+        cmocka_unit_test(test_workspace__keeps_numbered_words_until_they_are_too_few),
+        cmocka_unit_test(test_workspace__renews_numbered_words_before_a_number_comes_again),
         cmocka_unit_test(test_workspace__that_a_failed_launch_spoilt_serves_the_next),
+        cmocka_unit_test(test_workspace__made_behind_work_that_fails_serves_the_next),
+        cmocka_unit_test(test_workspace__that_a_failed_launch_spoilt_serves_scans_and_sorts),
         cmocka_unit_test(test_workspace__keeps_reductions_apart_on_a_queue_out_of_order),
+        cmocka_unit_test(test_workspace__keeps_scans_and_sorts_apart_on_a_queue_out_of_order),
         cmocka_unit_test(test_workspace__keeps_products_apart_on_a_queue_out_of_order),
         cmocka_unit_test(test_workspace__of_a_queue_out_of_order_does_not_wait_for_work_that_failed),
     };
-    return cmocka_run_group_tests_name("workspace", tests, open_device, close_device);
+    return cmocka_run_group_tests_name("workspace", tests, open_with_progress, close_device);
 }

@@ -33,6 +33,7 @@ set(covered
   "ops/written: map"
   "ops/sequence: top_k array_scan"
   "ops/sized: queue catalog context kernel warm" # and tests/package/abi
+  "ops/progress: prove"
   "program/adopt: native"
   "program/build: kernel"
   "program/explain: errors"

@@ -27,6 +27,11 @@ bool is_forced(const ndr_operation *operation, const char *name);
 /* The variant of that name; the test fails if there is none. */
 const ndr_op_variant *variant_of(const ndr_operation *operation, const char *name);
 
+/* As open_device(), for variants whose groups wait for each other: the drivers of CPUs run each group to its end on a
+ * thread of the system, so that groups go on while others wait, although none documents it. There no variant is tried
+ * before it is used, as none is replaced in silence; test_prove tries them. */
+int open_with_progress(void **state);
+
 /* The variant that run_variants() forces; NULL if the device chooses. */
 extern const ndr_op_variant *forced_variant;
 

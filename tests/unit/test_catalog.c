@@ -199,6 +199,7 @@ static void test_disable__knows_its_words(void **state)
     assert_int_equal(disabled_by("float_atomics"), NDR_DISABLE_FLOAT_ATOMICS);
     assert_int_equal(disabled_by("memory_order"), NDR_DISABLE_MEMORY_ORDER);
     assert_int_equal(disabled_by("ptx"), NDR_DISABLE_PTX);
+    assert_int_equal(disabled_by("progress"), NDR_DISABLE_PROGRESS);
     assert_int_equal(disabled_by("sub_groups,fp64"), NDR_DISABLE_SUB_GROUPS | NDR_DISABLE_FP64);
     assert_int_equal(disabled_by("fp64,,fp64,"), NDR_DISABLE_FP64);
 }

@@ -707,15 +707,15 @@ class Queue(Operations, Handle):
 
     def matmul(self, a, b, c, *, alpha=None, beta=None, after=None, **options):
         """c = alpha * a * b + beta * c. Each is a buffer of shape (rows, columns), or a Matrix. The options are count,
-        a_stride, b_stride, c_stride and accuracy, as in ndr_matmul_desc."""
+        a_stride, b_stride, c_stride, accuracy and so on, as in ndr_matmul_desc. c may have another dtype."""
         keep = []
         matrices = [each if isinstance(each, Matrix) else Matrix(each) for each in (a, b, c)]
         scaling = {"is_set": True, "alpha": 1 if alpha is None else alpha, "beta": 0 if beta is None else beta}
         desc = new_struct("ndr_matmul_desc", {
-            "dtype": matrices[0].dtype, "scaling": scaling,
+            "dtype": matrices[0].dtype, "output_dtype": matrices[2].dtype, "scaling": scaling,
             **{name: matrix.values for name, matrix in zip("abc", matrices)}, **options}, keep)
-        if len({matrix.dtype for matrix in matrices}) > 1:
-            refuse(f"matmul: the matrices have the dtypes {', '.join(m.dtype for m in matrices)}; give them one")
+        if matrices[0].dtype != matrices[1].dtype:
+            refuse(f"matmul: a and b have the dtypes {matrices[0].dtype} and {matrices[1].dtype}; give them one")
         return self._command(after, lib.ndr_matmul, desc)
 
 

@@ -8,7 +8,7 @@
 
 /* ---- the list ---- */
 
-#define VARIANTS(V) V(chunks) V(groups) V(atomics)
+#define VARIANTS(V) V(chunks) V(bytes) V(groups) V(atomics)
 #define DECLARE(name) extern const ndr_op_variant ndr_histogram_##name;
 #define POINT_TO(name) &ndr_histogram_##name,
 VARIANTS(DECLARE)

@@ -55,8 +55,22 @@ static ndr_status fold(ndr_op_job *job, const part *p)
                          (cl_uint)p->tables, r->output.buffer, r->output.offset, (cl_uint)(r->adds || p->begin > 0));
 }
 
+/* By groups: more bins would leave tables far apart in memory to one item. */
+static ndr_status fold_by_groups(ndr_op_job *job, const part *p)
+{
+    enum { COLUMNS = 8 };
+    const ndr_histogram_request *r = p->r;
+    const size_t most = ndr_max_size(job->others[0]->info.max_group_size, 1);
+    const size_t group = ndr_min_size(p->range.local.size[0], most), columns = ndr_min_size(group, COLUMNS);
+    const ndr_nd_range range = ndr_nd_range_1d(ndr_ceil_div(r->output.cols, columns) * group, group);
+    return ndr_op_launch(job, job->others[0], range, r->bin_count, ndr_op_workspace_arg(job), (cl_uint)p->tables,
+                         r->output.buffer, r->output.offset, (cl_uint)(r->adds || p->begin > 0), (cl_uint)columns,
+                         ndr_arg_local_(r->output_dtype, r->output.element_bytes, 1, group, 1, 1));
+}
+
 /* Count and add up, as often as there are elements; once for none. */
-static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *job, part *p))
+static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *job, part *p),
+                               ndr_status (*add_up)(ndr_op_job *job, const part *p))
 {
     part p = { .r = job->of.request };
     const size_t elements = p.r->input.cols;
@@ -64,7 +78,7 @@ static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *
     do {
         p.count = ndr_min_size(elements - p.begin, MOST_ELEMENTS);
         NDR_TRY(count(job, &p));
-        NDR_TRY(fold(job, &p));
+        NDR_TRY(add_up(job, &p));
         p.begin += p.count;
     } while (p.begin < elements);
     return NDR_OK;
@@ -112,7 +126,7 @@ static ndr_status count_chunks(ndr_op_job *job, part *p)
                          ndr_op_workspace_arg(job));
 }
 
-static ndr_status launch_chunks(ndr_op_job *job) { return launch_parts(job, count_chunks); }
+static ndr_status launch_chunks(ndr_op_job *job) { return launch_parts(job, count_chunks, fold); }
 
 NDR_OP_VARIANT(histogram, chunks, "histogram_chunks", 0, .others = { "histogram_fold" },
                .unsuited = ndr_op_lacks_vectors, .plan = plan_chunks, .launch = launch_chunks);
@@ -154,6 +168,7 @@ static ndr_status count_groups(ndr_op_job *job, part *p)
     const ndr_histogram_request *r = p->r;
     const ndr_nd_range range = job->plan.range;
     const ndr_dtype dtype = r->output_dtype == NDR_DTYPE_F32 ? NDR_DTYPE_F32 : NDR_DTYPE_U32;
+    p->range = range;
     p->tables = range.global.size[0] / range.local.size[0];
     return ndr_op_launch(job, job->kernel, range, ndr_operand_arg(&r->input), r->input.offset + p->begin, p->count,
                          r->bin_count, p->numbers[0], p->numbers[1], p->numbers[2], ndr_operand_arg(&r->edges),
@@ -162,15 +177,71 @@ static ndr_status count_groups(ndr_op_job *job, part *p)
                          ndr_arg_local_(dtype, sizeof(cl_uint), 1, ndr_histogram_table(r), 1, 1));
 }
 
-static ndr_status launch_groups(ndr_op_job *job) { return launch_parts(job, count_groups); }
+static ndr_status launch_groups(ndr_op_job *job) { return launch_parts(job, count_groups, fold_by_groups); }
 
 static const char *has_large_table(const ndr_op_case *of)
 {
     return table_bytes(of->request) <= of->caps->info.local_memory_bytes ? NULL : "local memory holds fewer bins";
 }
 
-NDR_OP_VARIANT(histogram, groups, "histogram_groups", 0, .others = { "histogram_fold" }, .unsuited = has_large_table,
-               .plan = plan_groups, .launch = launch_groups);
+NDR_OP_VARIANT(histogram, groups, "histogram_groups", 0, .others = { "histogram_fold_groups" },
+               .unsuited = has_large_table, .plan = plan_groups, .launch = launch_groups);
+
+/* ---- elements of 8 bits: counters of each item ---- */
+
+enum { VALUES = 256, ITEMS_OF_ROWS = VALUES / 4 }; /* as in kernels/histogram/bytes.cl */
+
+/* A unit with 228 KiB of local memory runs 13 groups at a time; 12 take less time. Fewer for few elements. */
+static ndr_nd_range rows_for(const ndr_caps *caps, size_t elements)
+{
+    enum { OF_A_UNIT = 12, LEAST_FOR_ITEM = 240 };
+    const size_t most = OF_A_UNIT * ndr_max_size(caps->info.compute_units, 1);
+    return ndr_nd_range_1d(ndr_clamp_size(elements / (ITEMS_OF_ROWS * LEAST_FOR_ITEM), 1, most) * ITEMS_OF_ROWS,
+                           ITEMS_OF_ROWS);
+}
+
+static void plan_bytes(const ndr_op_case *of, ndr_op_plan *plan)
+{
+    const ndr_histogram_request *r = of->request;
+    const ndr_nd_range range = rows_for(of->caps, ndr_min_size(r->input.cols, MOST_ELEMENTS));
+    *plan = (ndr_op_plan){ .range = range,
+                           .local_bytes = VALUES * ITEMS_OF_ROWS,
+                           .workspace_bytes = workspace_for(r, range.global.size[0] / range.local.size[0]) };
+    print_options(r, "", plan->options);
+}
+
+static ndr_status count_bytes(ndr_op_job *job, part *p)
+{
+    const ndr_histogram_request *r = p->r;
+    p->range = job->plan.range;
+    p->tables = p->range.global.size[0] / p->range.local.size[0];
+    return ndr_op_launch(job, job->kernel, p->range, ndr_operand_arg(&r->input), r->input.offset + p->begin, p->count,
+                         r->bin_count, p->numbers[0], p->numbers[1], p->numbers[2], ndr_operand_arg(&r->edges),
+                         r->edges.offset, ndr_op_workspace_arg(job));
+}
+
+static ndr_status launch_bytes(ndr_op_job *job) { return launch_parts(job, count_bytes, fold_by_groups); }
+
+static const char *has_other_values(const ndr_op_case *of)
+{
+    const ndr_histogram_request *r = of->request;
+    if (r->input.element_bytes > 1) return "the elements have more than 8 bits";
+    if (r->channels > 1 || r->has_weights || r->output_dtype == NDR_DTYPE_F32)
+        return "it counts one channel, without weights";
+    return r->bin_count > VALUES ? "there are more bins than values" : NULL;
+}
+
+static const char *has_small_groups(const ndr_op_case *of)
+{
+    const ndr_device_info *device = &of->caps->info;
+    const size_t most = ndr_min_size(device->max_group_size, device->max_local_size[2]);
+    return most < ITEMS_OF_ROWS || device->local_memory_bytes < VALUES * ITEMS_OF_ROWS
+               ? "the device has smaller groups, or less local memory"
+               : NULL;
+}
+
+NDR_OP_VARIANT(histogram, bytes, "histogram_bytes", 0, .others = { "histogram_fold_groups" },
+               .cannot = has_other_values, .unsuited = has_small_groups, .plan = plan_bytes, .launch = launch_bytes);
 
 /* ---- one table ---- */
 
@@ -194,7 +265,7 @@ static ndr_status count_in_one(ndr_op_job *job, part *p)
                          r->weights.offset + p->begin, ndr_op_workspace_arg(job));
 }
 
-static ndr_status launch_atomics(ndr_op_job *job) { return launch_parts(job, count_in_one); }
+static ndr_status launch_atomics(ndr_op_job *job) { return launch_parts(job, count_in_one, fold); }
 
 NDR_OP_VARIANT(histogram, atomics, "histogram_atomics", 0, .others = { "histogram_fold", "histogram_clear" },
                .plan = plan_atomics, .launch = launch_atomics);

@@ -63,7 +63,18 @@ static size_t power_of_two_below(size_t n)
     return power;
 }
 
-/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together. */
+/* How many elements an item loads together: more where items read long rows, and have registers for it. */
+static size_t lanes_for(const ndr_map_reduce_request *r, size_t items)
+{
+    enum { FEW = 4, MANY = 8, SMALL = 4, LONG = 64, WIDE = 1 << 10 };
+    const ndr_reduced_layout *l = &r->layout;
+    const bool is_wide = l->is_along_reduced ? !ndr_has_segments(r->desc) : l->inner >= WIDE;
+    if (r->desc->element) return 1;
+    return is_wide && r->value_bytes <= SMALL && l->row / items >= LONG ? MANY : FEW;
+}
+
+/* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a
+ * row where they are few, so that no item of a group is idle, or 32. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
     enum { PREFERRED_GROUP = 256, TOGETHER = 32, WAVE = 1 << 18, LONGEST = 1 << 14, ENOUGH = 16 };
@@ -71,10 +82,15 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
     const size_t count = mean_count(r);
     const size_t limit = ndr_min_size(ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]),
                                       caps->info.local_memory_bytes / r->value_bytes);
-    division d = { .lanes = r->desc->element ? 1 : 4, .group = PREFERRED_GROUP, .span = 1 };
+    division d = { .group = PREFERRED_GROUP, .span = 1 };
     while (d.group > limit && d.group > 1) d.group /= 2;
     const size_t together = l->is_along_reduced ? 1 : ndr_min_size(TOGETHER, power_of_two_below(l->inner));
     d.items = ndr_min_size(power_of_two_below(ndr_max_size(count / 4, 1)), ndr_max_size(d.group / together, 1));
+    if (!l->is_along_reduced && l->inner > 0 && l->inner <= d.group / 2 && d.group / l->inner <= count / 4) {
+        d.items = d.group / l->inner;
+        d.group = d.items * l->inner;
+    }
+    d.lanes = lanes_for(r, d.items);
     d.blocks = ndr_ceil_div(l->kept, d.group / d.items);
     d.parts = d.blocks == 0
                   ? 1

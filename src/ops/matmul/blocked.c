@@ -133,7 +133,7 @@ static bool fills(const tile *t, const ndr_caps *caps, const ndr_matmul_request 
 static const tile *choose_tile(const tile_list *list, const ndr_caps *caps, const ndr_matmul_request *r)
 {
     const tile *t = list->largest;
-    const size_t bytes = ndr_dtype_size(r->dtype);
+    const size_t bytes = ndr_matmul_result_bytes(r);
     while (t < list->smallest && !(fits(t, caps, bytes) && fills(t, caps, r))) ++t;
     return fits(t, caps, bytes) ? t : list->smallest + 1;
 }
@@ -148,7 +148,7 @@ static size_t choose_parts_of_small(size_t tiles, size_t units, size_t k)
 
 /* ---- copies ---- */
 
-static size_t lanes_of(const ndr_matmul_request *r) { return 16 / ndr_dtype_size(r->dtype); }
+static size_t lanes_of(const ndr_matmul_request *r) { return 16 / ndr_matmul_result_bytes(r); }
 
 /* Elements of a copied row: whole vectors. */
 static size_t padded(const ndr_matmul_request *r, size_t cols) { return ndr_ceil_div(cols, lanes_of(r)) * lanes_of(r); }
@@ -163,13 +163,17 @@ static size_t b_elements(const ndr_matmul_request *r, const sizes *s)
     return s->copies_b ? padded(r, r->depth) * padded(r, r->c.cols) : 0;
 }
 
-/* Copy the matrices of a large product whose rows are not whole vectors: the largest tiles need vectors. If one is
- * copied, both are multiples of a vector along k. */
+/* Copy the matrices of a large product whose rows are not whole vectors of the type that is multiplied: the largest
+ * tiles need vectors. Transposed ones, and those of other types, are slower to read in place. If one is copied, both are
+ * multiples of a vector along k. */
 static void choose_copies(const ndr_caps *caps, const ndr_matmul_request *r, sizes *s)
 {
-    enum { MIN_SIDE = 3000, MIN_DEPTH = 256, SHARE = 8 };
-    const bool pays = ndr_min_size(r->c.rows, r->c.cols) >= MIN_SIDE && r->depth >= MIN_DEPTH;
-    if (r->dtype != NDR_DTYPE_F32 || r->c.further || !pays || !fits(f32_tiles, caps, sizeof(float))) return;
+    enum { MIN_SIDE = 3000, MIN_UNUSUAL_SIDE = 768, MIN_DEPTH = 256, SHARE = 8 };
+    const bool is_usual = r->a.element_bytes == ndr_matmul_result_bytes(r) && !r->transposes_a && !r->transposes_b;
+    const size_t side = ndr_min_size(r->c.rows, r->c.cols), least = is_usual ? MIN_SIDE : MIN_UNUSUAL_SIDE;
+    const bool has_offsets = r->offsets[0].buffer || r->offsets[1].buffer;
+    const bool pays = side >= least && r->depth >= MIN_DEPTH && !has_offsets;
+    if (r->dtype == NDR_DTYPE_F64 || r->c.further || !pays || !fits(f32_tiles, caps, sizeof(float))) return;
     s->copies_a = ndr_matmul_run_of(r, &r->a) == 1;
     s->copies_b = ndr_matmul_run_of(r, &r->b) == 1 || r->depth % lanes_of(r) != 0;
     const size_t bytes = (a_elements(r, s) + b_elements(r, s)) * sizeof(float);
@@ -207,11 +211,7 @@ static sizes sizes_for(const ndr_op_case *of)
     return s;
 }
 
-static const char *cannot(const ndr_op_case *of)
-{
-    const char *const unusual = ndr_matmul_is_unusual(of);
-    return unusual ? unusual : ndr_matmul_is_too_wide(of->request);
-}
+static const char *cannot(const ndr_op_case *of) { return ndr_matmul_is_too_wide(of->request); }
 
 static const char *unsuited(const ndr_op_case *of)
 {
@@ -230,7 +230,7 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     const ndr_matmul_request *r = of->request;
     const sizes s = sizes_for(of);
     const tile *t = s.tile;
-    const size_t bytes = ndr_dtype_size(r->dtype), items = group_items(t);
+    const size_t bytes = ndr_matmul_result_bytes(r), items = group_items(t);
     const unsigned lanes = (unsigned)lanes_of(r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d((s.whole + (s.tiles - s.whole) * s.parts) * items, items),
                            .local_bytes = tile_bytes(t, bytes) };
@@ -238,25 +238,29 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     if (elements > 0) plan->workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + elements * bytes;
     snprintf(plan->options, sizeof plan->options,
              "-DT=%s -DLANES=%u -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u -DSLICES=%u -DA_RUN=%u "
-             "-DB_RUN=%u -DC_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d",
-             ndr_dtype_describe(r->dtype)->cl_name, lanes, t->m, t->n, t->k, t->item_m, t->item_n, t->slices,
+             "-DB_RUN=%u -DC_RUN=%u -DCLAMP_M=%d -DCLAMP_N=%d -DCOPIES_A=%d -DCOPIES_B=%d%s",
+             ndr_matmul_result_type(r), lanes, t->m, t->n, t->k, t->item_m, t->item_n, t->slices,
              s.copies_a ? lanes : ndr_matmul_run_of(r, &r->a), s.copies_b ? lanes : ndr_matmul_run_of(r, &r->b),
-             ndr_matmul_run_of(r, &r->c), r->c.rows < t->m, r->c.cols < t->n);
+             ndr_matmul_run_of(r, &r->c), r->c.rows < t->m, r->c.cols < t->n, s.copies_a, s.copies_b,
+             ndr_matmul_print_elements(r).chars);
 }
 
 /* ---- launches ---- */
 
 /* Copy a matrix to the workspace, `at` elements after its head, and use the copy. */
-static ndr_status copy(ndr_op_job *job, ndr_operand *matrix, size_t rows, size_t at)
+static ndr_status copy(ndr_op_job *job, ndr_operand *matrix, bool is_transposed, size_t rows, size_t at)
 {
+    const ndr_matmul_request *r = job->of.request;
     const ndr_operand from = *matrix;
+    const size_t from_rows = is_transposed ? from.cols : from.rows, from_cols = is_transposed ? from.rows : from.cols;
     matrix->buffer = ndr_workspace_buffer(job->workspace);
-    matrix->offset = NDR_WORKSPACE_HEAD_BYTES / from.element_bytes + at;
+    matrix->offset = NDR_WORKSPACE_HEAD_BYTES / ndr_matmul_result_bytes(r) + at;
     matrix->rows = rows;
-    matrix->cols = matrix->pitch = padded(job->of.request, from.cols);
+    matrix->cols = matrix->pitch = padded(r, from_cols);
     const size_t groups = ndr_ceil_div(rows, NDR_COPY_ROWS) * ndr_ceil_div(matrix->cols, NDR_COPY_ITEMS);
-    return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(groups * NDR_COPY_ITEMS, NDR_COPY_ITEMS), from.rows,
-                         from.cols, from.buffer, from.offset, from.pitch, rows, matrix->cols, matrix->buffer, at);
+    return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(groups * NDR_COPY_ITEMS, NDR_COPY_ITEMS), from_rows,
+                         from_cols, from.buffer, from.offset, from.pitch, (unsigned)is_transposed, rows, matrix->cols,
+                         matrix->buffer, at);
 }
 
 /* The products of the plan's range, or the last ones. */
@@ -265,11 +269,16 @@ static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r)
     const sizes s = sizes_for(&job->of);
     const size_t items = group_items(s.tile), divided = s.tiles - s.whole;
     const size_t whole = s.whole / ndr_matmul_first_count(job->of.request) * ndr_matmul_count(r);
-    return ndr_op_launch(job, job->kernel, ndr_nd_range_1d((whole + divided * s.parts) * items, items), r->c.rows,
-                         r->c.cols, r->depth, ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a), r->a.offset,
-                         r->a.pitch, r->a.stride, ndr_operand_arg(&r->b), r->b.offset, r->b.pitch, r->b.stride,
-                         ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset, r->c.pitch, r->c.stride, whole,
-                         divided, s.depth, ndr_op_workspace_arg(job));
+    const ndr_nd_range range = ndr_nd_range_1d((whole + divided * s.parts) * items, items);
+    const ndr_arg list[] = {
+        ndr_arg_of(r->c.rows),         ndr_arg_of(r->c.cols),   ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha),
+        ndr_operand_arg(&r->a),        ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),  ndr_arg_of(r->a.stride),
+        ndr_operand_arg(&r->b),        ndr_arg_of(r->b.offset), ndr_arg_of(r->b.pitch),  ndr_arg_of(r->b.stride),
+        ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer), ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),
+        ndr_arg_of(r->c.stride),       ndr_arg_of(whole),       ndr_arg_of(divided),     ndr_arg_of(s.depth),
+        ndr_op_workspace_arg(job)
+    };
+    return ndr_matmul_launch_with(job, job->kernel, &range, r, list, NDR_COUNT_OF(list));
 }
 
 static ndr_status add_parts(ndr_op_job *job, const sizes *s)
@@ -277,9 +286,12 @@ static ndr_status add_parts(ndr_op_job *job, const sizes *s)
     const ndr_matmul_request *r = job->of.request;
     const size_t divided = s->tiles - s->whole, vectors = s->tile->item_m * s->tile->item_n / lanes_of(r);
     const size_t items = group_items(s->tile) / s->tile->slices;
-    return ndr_op_launch(job, job->others[1], ndr_nd_range_1d(divided * vectors * items, items), r->c.rows, r->c.cols,
-                         ndr_matmul_scalar(r, r->alpha), ndr_matmul_scalar(r, r->beta), r->c.buffer, r->c.offset,
-                         r->c.pitch, s->whole, divided, s->parts, ndr_workspace_buffer(job->workspace));
+    const ndr_nd_range range = ndr_nd_range_1d(divided * vectors * items, items);
+    const ndr_arg list[] = { ndr_arg_of(r->c.rows),         ndr_arg_of(r->c.cols),    ndr_matmul_scalar(r, r->alpha),
+                             ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer),  ndr_arg_of(r->c.offset),
+                             ndr_arg_of(r->c.pitch),        ndr_arg_of(s->whole),     ndr_arg_of(divided),
+                             ndr_arg_of(s->parts),          ndr_op_workspace_arg(job) };
+    return ndr_matmul_launch_with(job, job->others[1], &range, r, list, NDR_COUNT_OF(list));
 }
 
 static ndr_status launch(ndr_op_job *job)
@@ -289,8 +301,8 @@ static ndr_status launch(ndr_op_job *job)
     if (!job->workspace) return ndr_matmul_launch_parts(job, ndr_matmul_first_count(&r), multiply);
     const size_t a_at = count_sums(&s), b_at = a_at + a_elements(&r, &s);
     const size_t k = s.copies_a || s.copies_b ? padded(&r, r.depth) : r.depth;
-    if (s.copies_a) NDR_TRY(copy(job, &r.a, r.c.rows, a_at));
-    if (s.copies_b) NDR_TRY(copy(job, &r.b, k, b_at));
+    if (s.copies_a) NDR_TRY(copy(job, &r.a, r.transposes_a, r.c.rows, a_at));
+    if (s.copies_b) NDR_TRY(copy(job, &r.b, r.transposes_b, k, b_at));
     r.depth = k;
     NDR_TRY(multiply(job, &r));
     return s.parts > 1 ? add_parts(job, &s) : NDR_OK;
@@ -300,8 +312,10 @@ static const ndr_op_variant in_place = { .name = "blocked in place",
                                          .file = "matmul/blocked.cl",
                                          .kernel = "gemm_blocked",
                                          .form = IN_PLACE,
+                                         .write = ndr_matmul_write,
                                          .plan = plan,
                                          .launch = launch };
 
 NDR_OP_VARIANT(matmul, blocked, "gemm_blocked", 0, .others = { "gemm_blocked_copy", "gemm_blocked_add" },
-               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .instead = &in_place);
+               .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write, .plan = plan, .launch = launch,
+               .instead = &in_place);

@@ -73,6 +73,7 @@ ndr_status ndr_matmul_make_epilogue(const char *call, const ndr_context *context
                                                   .scalar_count = d->scalar_count,
                                                   .input_count = d->input_count,
                                                   .index = "ndr_i",
+                                                  .along = 3,
                                                   .taken = taken },
                                        .swaps = d->is_column_major };
     NDR_TRY(ndr_names_check_list(&epilogue->names));
@@ -115,7 +116,7 @@ ndr_status ndr_matmul_check_epilogue(const ndr_matmul_request *r, const ndr_cont
 /* What is converted to the dtype of c as it is stored. */
 static const char *value_type(ndr_dtype output)
 {
-    return output == NDR_DTYPE_F16 ? "float" : ndr_dtype_describe(output)->cl_name;
+    return ndr_dtype_is_narrow(output) ? "float" : ndr_dtype_describe(output)->cl_name;
 }
 
 static void add_parameters(const ndr_names *names, bool with_types, ndr_text *out)
@@ -130,7 +131,7 @@ void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
     const ndr_matmul_request *r = of->request;
     const ndr_matmul_epilogue *e = r->epilogue;
     if (!e) return;
-    const char *const type = ndr_matmul_sum_type(r);
+    const char *const type = ndr_matmul_result_type(r);
     ndr_text_add_all(out, "#include \"ndr/item.clh\"\n");
     ndr_names_add_declarations(&e->names, of->caps->info.type == NDR_DEVICE_TYPE_CPU, out);
     ndr_text_add_all(out, "#define EPILOGUE_PARAMETERS ");

@@ -52,9 +52,13 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request)
 
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix)
 {
-    const unsigned lanes = (unsigned)(16 / ndr_dtype_size(request->dtype));
+    const size_t bytes = ndr_matmul_result_bytes(request);
+    const unsigned lanes = (unsigned)(16 / bytes);
     const size_t ends = matrix->offset | matrix->pitch | matrix->cols | matrix->stride;
-    return ends % lanes == 0 ? lanes : 1;
+    const bool is_a = matrix == &request->a, is_b = matrix == &request->b;
+    const bool turns = (is_a && request->transposes_a) || (is_b && request->transposes_b);
+    const bool lies_anywhere = request->offsets[is_a ? 0 : is_b ? 1 : 2].buffer != NULL;
+    return matrix->element_bytes == bytes && !turns && !lies_anywhere && ends % lanes == 0 ? lanes : 1;
 }
 
 unsigned ndr_matmul_round_few(size_t count)
@@ -116,18 +120,27 @@ ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr
     return ndr_op_launch_v(job, kernel, range, args.list, ndr_matmul_add_args(r, count, &args));
 }
 
-static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)
+ndr_status ndr_matmul_launch_in_place(ndr_op_job *job, const ndr_matmul_request *r, const ndr_arg *more, size_t count)
 {
-    const size_t count = ndr_matmul_count(r);
+    const size_t products = ndr_matmul_count(r);
     ndr_nd_range range = job->plan.range;
-    range.global.size[0] = ndr_min_size(range.global.size[0], count);
-    const ndr_arg list[] = { ndr_arg_of(count),       ndr_arg_of(r->c.rows),          ndr_arg_of(r->c.cols),
+    range.global.size[0] = ndr_min_size(range.global.size[0], products);
+    const ndr_arg list[] = { ndr_arg_of(products),    ndr_arg_of(r->c.rows),          ndr_arg_of(r->c.cols),
                              ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a),
                              ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),         ndr_arg_of(r->a.stride),
                              ndr_operand_arg(&r->b),  ndr_arg_of(r->b.offset),        ndr_arg_of(r->b.pitch),
                              ndr_arg_of(r->b.stride), ndr_matmul_scalar(r, r->beta),  ndr_arg_of(r->c.buffer),
                              ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),         ndr_arg_of(r->c.stride) };
-    return ndr_matmul_launch_with(job, job->kernel, &range, r, list, NDR_COUNT_OF(list));
+    ndr_matmul_args args;
+    memcpy(args.list, list, sizeof list);
+    if (count) memcpy(args.list + NDR_COUNT_OF(list), more, count * sizeof *more);
+    const size_t used = ndr_matmul_add_args(r, NDR_COUNT_OF(list) + count, &args);
+    return ndr_op_launch_v(job, job->kernel, &range, args.list, used);
+}
+
+static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)
+{
+    return ndr_matmul_launch_in_place(job, r, NULL, 0);
 }
 
 ndr_status ndr_matmul_launch_kernel(ndr_op_job *job)

@@ -70,9 +70,10 @@ const char *ndr_matmul_exceeds(const ndr_matmul_request *request, unsigned takes
 /* Pure, cannot() of variants that take nothing more: the reason against all but products of f32 and f64 as they lie. */
 const char *ndr_matmul_is_unusual(const ndr_op_case *of);
 
-/* Pure: the dtype of c; the type in which kernels compute, "float"; whether that is an integer. */
+/* Pure: the dtype of c; the type of results in OpenCL C, "float", and its bytes; whether that is an integer. */
 ndr_dtype ndr_matmul_output(const ndr_matmul_request *request);
-const char *ndr_matmul_sum_type(const ndr_matmul_request *request);
+const char *ndr_matmul_result_type(const ndr_matmul_request *request);
+size_t ndr_matmul_result_bytes(const ndr_matmul_request *request);
 bool ndr_matmul_is_integer(const ndr_matmul_request *request);
 
 /* Pure: the options that kernels/matmul/elements.clh reads; "" if they are the defaults, for the sums' type. */
@@ -119,7 +120,8 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
 /* Pure, for cannot(): NULL if the kernels' 32-bit offsets reach a tile of a and b, otherwise the reason. */
 const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
 
-/* Pure, for a matrix of the request: elements of 16 bytes if each row starts and ends at a multiple of that, or 1. */
+/* Pure, for a matrix of the request: elements of 16 bytes if it is of the type that is multiplied, not transposed, and
+ * each row starts and ends at a multiple of that, or 1. */
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
 
 /* Pure: the power of two from `count` on, at most NDR_FEW. */
@@ -145,6 +147,10 @@ ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr
  * first dimension of their range is for the products. */
 ndr_status ndr_matmul_launch_kernel(ndr_op_job *job);
 
+/* The same for part of a batch, with `count` arguments more, behind those of all such kernels. */
+ndr_status ndr_matmul_launch_in_place(ndr_op_job *job, const ndr_matmul_request *part, const ndr_arg *more,
+                                      size_t count);
+
 /* ---- prove.c ---- */
 
 /* prove() of the variants that use more than OpenCL C: try the variant on hard products. */
@@ -166,14 +172,17 @@ typedef struct ndr_matmul_block {
 ndr_matmul_block ndr_matmul_choose_block(const ndr_matmul_request *request);
 size_t ndr_matmul_block_cols(ndr_matmul_block block);
 
+/* Pure: how many products of elements a sum may have: those of integers are added in floats, without rounding. */
+size_t ndr_matmul_exact_depth(const ndr_matmul_request *request);
+
 /* Pure: the build options that the kernels for blocks share. */
 typedef struct ndr_block_options {
-    char chars[96];
+    char chars[192];
 } ndr_block_options;
 ndr_block_options ndr_matmul_print_block(const ndr_caps *caps, const ndr_matmul_request *request,
                                          ndr_matmul_block block);
 
-/* Pure: the bytes of b, at most SIZE_MAX. */
+/* Pure: the bytes of b as it is multiplied, at most SIZE_MAX. */
 size_t ndr_matmul_b_bytes(const ndr_matmul_request *request);
 
 #endif

@@ -22,16 +22,21 @@ bool ndr_matmul_is_integer(const ndr_matmul_request *request)
     return request->dtype == NDR_DTYPE_I8 || request->dtype == NDR_DTYPE_U8;
 }
 
-const char *ndr_matmul_sum_type(const ndr_matmul_request *request)
+const char *ndr_matmul_result_type(const ndr_matmul_request *request)
 {
     return request->dtype == NDR_DTYPE_F64 ? "double" : ndr_matmul_is_integer(request) ? "uint" : "float";
+}
+
+size_t ndr_matmul_result_bytes(const ndr_matmul_request *request)
+{
+    return request->dtype == NDR_DTYPE_F64 ? sizeof(double) : sizeof(float);
 }
 
 /* Whether products of that type can be stored as the other one: of floats of up to 32 bits any of these, and of all but
  * f64 others by an epilogue. */
 static bool gives(ndr_dtype dtype, ndr_dtype output, bool has_epilogue)
 {
-    const bool is_float = output == NDR_DTYPE_F16 || output == NDR_DTYPE_F32;
+    const bool is_float = output == NDR_DTYPE_F16 || output == NDR_DTYPE_BF16 || output == NDR_DTYPE_F32;
     const bool is_integer = output == NDR_DTYPE_I8 || output == NDR_DTYPE_U8 || output == NDR_DTYPE_I32;
     if (output == default_output(dtype)) return true;
     if (dtype == NDR_DTYPE_F64) return false;
@@ -45,9 +50,9 @@ static ndr_status check_output(const char *call, ndr_dtype dtype, ndr_dtype outp
                 "%s: output_dtype is %s, which a product of %s does not give; use %s", call, ndr_dtype_name(output),
                 ndr_dtype_name(dtype),
                 dtype == NDR_DTYPE_F64 ? "f64"
-                : has_epilogue         ? "f16, f32, i8, u8 or i32"
+                : has_epilogue         ? "f16, bf16, f32, i8, u8 or i32"
                 : is_integer           ? "i32, or an epilogue that converts r"
-                                       : "f16 or f32, or an epilogue that converts r");
+                                       : "f16, bf16 or f32, or an epilogue that converts r");
     return NDR_OK;
 }
 
@@ -55,9 +60,9 @@ static ndr_status check_type(const char *call, const ndr_context *context, const
 {
     const ndr_device_info *device = &context->caps.info;
     const ndr_dtype dtype = desc->dtype;
-    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64 || dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_I8
-                    || dtype == NDR_DTYPE_U8,
-                "%s: dtype is %s; use f32, f64, f16, i8 or u8", call,
+    NDR_REQUIRE(dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64 || dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16
+                    || dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_U8,
+                "%s: dtype is %s; use f32, f64, f16, bf16, i8 or u8", call,
                 dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(dtype));
     NDR_REQUIRE_AS(NDR_UNSUPPORTED, dtype != NDR_DTYPE_F64 || device->has_f64, "%s: device \"%s\" has no f64; use f32",
                    call, device->name);
@@ -218,11 +223,12 @@ ndr_element_options ndr_matmul_print_elements(const ndr_matmul_request *r)
 {
     ndr_element_options out = { "" };
     const ndr_dtype output = ndr_matmul_output(r);
-    const bool is_usual = r->dtype == NDR_DTYPE_F32 || r->dtype == NDR_DTYPE_F64;
+    const bool is_usual = r->dtype == output && (r->dtype == NDR_DTYPE_F32 || r->dtype == NDR_DTYPE_F64);
+    const bool all = r->epilogue != NULL; /* which may have macros of these names */
     size_t used = 0;
-    if (!is_usual || output != r->dtype)
-        used += (size_t)snprintf(out.chars, sizeof out.chars, " -DIN=%s -DOUT=%s", ndr_dtype_name(r->dtype),
-                                 ndr_dtype_name(output));
+    if (all || !is_usual)
+        used += (size_t)snprintf(out.chars, sizeof out.chars, " -DR=%s -DIN=%s -DOUT=%s", ndr_matmul_result_type(r),
+                                 ndr_dtype_name(r->dtype), ndr_dtype_name(output));
     const struct {
         const char *name;
         unsigned value;
@@ -232,7 +238,7 @@ ndr_element_options ndr_matmul_print_elements(const ndr_matmul_request *r)
                  { "OFFSETS", (r->offsets[0].buffer ? 1u : 0) | (r->offsets[1].buffer ? 2u : 0)
                                   | (r->offsets[2].buffer ? 4u : 0) } };
     for (size_t i = 0; i < NDR_COUNT_OF(rest); ++i)
-        if (rest[i].value)
+        if (all || rest[i].value)
             used +=
                 (size_t)snprintf(out.chars + used, sizeof out.chars - used, " -D%s=%u", rest[i].name, rest[i].value);
     return out;

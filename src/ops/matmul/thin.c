@@ -14,8 +14,8 @@ static unsigned rows_for(const ndr_matmul_request *request)
 static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
-    const char *const unusual = ndr_matmul_is_unusual(of);
-    if (unusual) return unusual;
+    if (r->transposes_b) return "b is transposed";
+    if (r->depth > ndr_matmul_exact_depth(r)) return "sums of so many integers do not fit a float";
     return r->c.rows <= NDR_STRIP_ROWS ? NULL : "c has more rows than a strip";
 }
 
@@ -30,11 +30,11 @@ static const char *unsuited(const ndr_op_case *of)
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    const size_t cols = NDR_STRIP_BYTES / ndr_dtype_size(r->dtype);
+    const size_t cols = NDR_STRIP_BYTES / ndr_matmul_result_bytes(r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(r), ndr_ceil_div(r->c.cols, cols), 1, 1) };
     snprintf(plan->options, sizeof plan->options, "%s -DTHIN_ROWS=%u",
              ndr_matmul_print_block(of->caps, r, ndr_matmul_choose_block(r)).chars, rows_for(r));
 }
 
-NDR_OP_VARIANT(matmul, thin, "gemm_thin", 0, .cannot = cannot, .unsuited = unsuited, .plan = plan,
-               .launch = ndr_matmul_launch_kernel);
+NDR_OP_VARIANT(matmul, thin, "gemm_thin", 0, .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write,
+               .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -39,7 +39,7 @@ static const sizes *sizes_for(const ndr_caps *caps, size_t element_bytes)
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    const size_t element_bytes = r->dtype == NDR_DTYPE_F64 ? sizeof(double) : sizeof(float);
+    const size_t element_bytes = ndr_matmul_result_bytes(r);
     const sizes *s = sizes_for(of->caps, element_bytes);
     const size_t rows = group_rows(s), cols = group_cols(s);
     *plan =
@@ -47,8 +47,8 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
                                                 ndr_ceil_div(r->c.cols, s->tile_n) * cols, 1, rows, cols),
                        .local_bytes = tile_bytes(s, element_bytes) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u%s", ndr_matmul_sum_type(r), s->tile_m,
-             s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
+             "-DT=%s -DTILE_M=%u -DTILE_N=%u -DTILE_K=%u -DITEM_M=%u -DITEM_N=%u%s", ndr_matmul_result_type(r),
+             s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
 }
 
 NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .write = ndr_matmul_write, .plan = plan,

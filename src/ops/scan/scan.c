@@ -9,7 +9,7 @@
 /* ---- the list ---- */
 
 /* In the order in which they are asked. */
-#define VARIANTS(V) V(chunks) V(tiles)
+#define VARIANTS(V) V(chunks) V(copied) V(look_back) V(tiles)
 #define DECLARE(name) extern const ndr_op_variant ndr_scan_##name;
 #define POINT_TO(name) &ndr_scan_##name,
 VARIANTS(DECLARE)
@@ -42,9 +42,7 @@ size_t ndr_scan_workspace_bytes(const ndr_scan_request *r, size_t partials)
 ndr_status ndr_scan_launch(ndr_op_job *job, ndr_kernel *kernel, size_t size)
 {
     const ndr_scan_request *r = job->of.request;
-    return ndr_op_launch(job, kernel, job->plan.range, ndr_operand_arg(&r->input), r->input.offset,
-                         ndr_operand_arg(&r->output), r->output.offset, ndr_operand_arg(&r->flags), r->flags.offset,
-                         r->input.cols, r->length, size, (unsigned)r->has_initial, r->initial,
+    return ndr_op_launch(job, kernel, job->plan.range, NDR_SCAN_ARGS(r), size, NDR_SCAN_INITIAL(r),
                          ndr_op_workspace_arg(job));
 }
 

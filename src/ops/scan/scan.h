@@ -30,8 +30,17 @@ extern const ndr_operation ndr_scan_operation;
 /* Pure: the build options of all kernels of kernels/scan/, and `more`. */
 void ndr_scan_print_options(const ndr_scan_request *request, const char *more, char options[NDR_OPTIONS_SIZE]);
 
+/* The arguments of all kernels before and behind `size`. */
+#define NDR_SCAN_ARGS(r)                                                                                           \
+    ndr_operand_arg(&(r)->input), (r)->input.offset, ndr_operand_arg(&(r)->output), (r)->output.offset,            \
+        ndr_operand_arg(&(r)->flags), (r)->flags.offset, (r)->input.cols, (r)->length
+#define NDR_SCAN_INITIAL(r) (unsigned)(r)->has_initial, (r)->initial
+
 /* Launch a kernel of kernels/scan/ over the job's range. `size`: elements of a chunk, or tiles of a group. */
 ndr_status ndr_scan_launch(ndr_op_job *job, ndr_kernel *kernel, size_t size);
+
+/* Whether a variant whose groups wait for each other gives right results. */
+ndr_status ndr_scan_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
 
 /* ---- checks ---- */
 

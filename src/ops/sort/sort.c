@@ -9,7 +9,7 @@
 /* ---- the list ---- */
 
 /* In the order in which they are asked. */
-#define VARIANTS(V) V(one_chunk) V(chunks) V(one_tile) V(tiles)
+#define VARIANTS(V) V(one_chunk) V(chunks) V(one_tile) V(one_sweep) V(tiles)
 #define DECLARE(name) extern const ndr_op_variant ndr_sort_##name;
 #define POINT_TO(name) &ndr_sort_##name,
 VARIANTS(DECLARE)
@@ -120,6 +120,7 @@ ndr_status ndr_sort_run_passes(ndr_op_job *job, size_t counts,
         pass.to = (passes - p) % 2 == 1 ? r->output : temp;
         pass.shift = r->begin_bit + first;
         pass.bits = end - first;
+        pass.number = p;
         NDR_TRY(run(job, &pass));
         pass.from = pass.to;
     }

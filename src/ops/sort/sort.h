@@ -55,12 +55,18 @@ ndr_sort_elements ndr_sort_temp(const ndr_op_job *job, size_t counts);
 /* One pass. */
 typedef struct ndr_sort_pass {
     ndr_sort_elements from, to;
-    unsigned shift, bits;
+    unsigned shift, bits, number;
 } ndr_sort_pass;
 
 /* Run all passes, each by one call of `run`. `counts` is how many the workspace has. */
 ndr_status ndr_sort_run_passes(ndr_op_job *job, size_t counts,
                                ndr_status (*run)(ndr_op_job *job, const ndr_sort_pass *pass));
+
+/* From so many keys on one_sweep counts in 64 bits. Tests lower it. */
+extern size_t ndr_sort_large_count;
+
+/* Whether a variant whose groups wait for each other gives right results. */
+ndr_status ndr_sort_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
 
 /* As arguments: where elements begin. */
 #define NDR_SORT_ARGS(elements)                                                                     \

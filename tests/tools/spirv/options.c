@@ -137,11 +137,13 @@ static void print_line_scans(const ndr_caps *caps)
 /* Keys of each width and kind, without values, and with values of one word and of several. */
 static void print_sorts(const ndr_caps *caps)
 {
-    static const size_t value_bytes[] = { 0, 1, 8, 16, 12 };
+    static const size_t value_bytes[] = { 0, 1, 8, 16, 12 }, counts[] = { 1000, 1000000, 1 << 30 };
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
         for (size_t i = 0; i < COUNT_OF(value_bytes); ++i)
-            for (size_t count = 1000; count <= 1000000; count *= 1000) {
-                ndr_sort_request sort = { .dtype = dtype, .bits = 8, .count = count, .value_bytes = value_bytes[i] };
+            for (size_t c = 0; c < COUNT_OF(counts); ++c) {
+                ndr_sort_request sort = {
+                    .dtype = dtype, .bits = 8, .count = counts[c], .value_bytes = value_bytes[i]
+                };
                 print_variants(caps, &ndr_sort_operation, &sort);
                 sort.length = i % 2 ? 10 : 0;
                 print_variants(caps, &ndr_sort_segments_operation, &sort);
@@ -239,13 +241,14 @@ static void print_moves(const ndr_caps *caps)
 
 static void print_histograms(const ndr_caps *caps)
 {
-    for (int bins = NDR_BINS_OF_ALL; bins <= NDR_BINS_OF_EDGES; ++bins) {
-        const ndr_dtype dtype = bins == NDR_BINS_OF_REALS ? NDR_DTYPE_F32 : NDR_DTYPE_I16;
+    for (int form = 0; form < 2 * (NDR_BINS_OF_EDGES + 1); ++form) {
+        const int bins = form / 2, is_small = form % 2; /* of 8 bits, which have a variant of their own */
+        const ndr_dtype dtype = bins == NDR_BINS_OF_REALS ? NDR_DTYPE_F32 : is_small ? NDR_DTYPE_I8 : NDR_DTYPE_I16;
         print_variants(caps, &ndr_histogram_operation,
                        &(ndr_histogram_request){ .dtype = dtype,
                                                  .output_dtype = NDR_DTYPE_U64,
                                                  .bins = (ndr_bins)bins,
-                                                 .channels = 3,
+                                                 .channels = is_small ? 1 : 3,
                                                  .bin_count = 100,
                                                  .input = { .cols = 1000, .element_bytes = ndr_dtype_size(dtype) } });
     }
@@ -255,7 +258,9 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
 {
     info.has_f64 = !(disabled & NDR_DISABLE_FP64);
     info.has_int64_atomics = !(disabled & NDR_DISABLE_INT64_ATOMICS);
-    const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = c_version >= 300 && !disabled,
+    const bool is_new = c_version >= 300 && !disabled;
+    const ndr_caps caps = { .info = info, .c_version = c_version, .orders_device = is_new,
+                            .groups_progress = !disabled, .compute_capability = is_new ? 900 : 0,
                             .disabled = disabled, .registers = info.type == NDR_DEVICE_TYPE_GPU ? 1 << 16 : 0 };
     print_reductions(&caps);
     print_numerics(&caps);
@@ -284,7 +289,7 @@ int main(void)
 {
     unsigned everything;
     const ndr_status status = ndr_caps_parse_disable(
-        "fp64,int64_atomics,sub_groups,float_atomics,memory_order,ptx", &everything);
+        "fp64,int64_atomics,sub_groups,float_atomics,memory_order,ptx,progress", &everything);
     if (status != NDR_OK) {
         fprintf(stderr, "options: %s\n", ndr_last_error());
         return 1;
