@@ -311,6 +311,7 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
     if (info.has_f64) print_products(&caps, NDR_DTYPE_F64, ndr_core_of(NDR_CORE_AVX512F));
     print_line(&caps, "probe/core.cl", "");
+    print_line(&caps, "probe/progress.cl", "");
 }
 
 int main(void)
