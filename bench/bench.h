@@ -94,7 +94,7 @@ typedef struct first_call {
     size_t programs;  /* that it has to build */
     const work *work;
     const void *shape;
-    const contender *who; /* has `run` */
+    const contender *who; /* has `run`; NULL: the first one of the work */
 } first_call;
 
 /* The rows of one file, and the first calls that they time. */

@@ -53,8 +53,8 @@ double first_call_s(const first_call *call, const char *cache)
     char itself[512], command[1024];
     const ssize_t length = readlink("/proc/self/exe", itself, sizeof itself - 1);
     itself[length > 0 ? length : 0] = '\0';
-    snprintf(command, sizeof command, "POCL_CACHE_DIR='%s' '%s' --device '%s' --first-call '%s'", cache, itself,
-             the_device_text, call->name);
+    snprintf(command, sizeof command, "POCL_CACHE_DIR='%s' '%s' --device '%s'%s --first-call '%s'", cache, itself,
+             the_device_text, the_one_thread ? " --one-thread" : "", call->name);
     return read_seconds(command);
 }
 

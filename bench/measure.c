@@ -188,8 +188,9 @@ double time_first_call(const first_call *call)
 {
     void *job = begin(call->work, call->shape);
     refill(call->work, job, 1);
-    prepare(call->work, job, call->who);
-    return time_calls(call->who, job, 1); /* the process ends after this, and the job with it */
+    const contender *who = call->who ? call->who : call->work->own;
+    prepare(call->work, job, who);
+    return time_calls(who, job, 1); /* the process ends after this, and the job with it */
 }
 
 /* ---- figures ---- */

@@ -1,7 +1,13 @@
 /* rows_cold.c - first calls with PoCL's cache empty: building a bundled file, and the first call of an operation. */
 #include "bench.h"
+#include "rows_axes.h"
+#include "rows_histogram.h"
+#include "rows_map.h"
 #include "rows_matmul.h"
+#include "rows_move.h"
 #include "rows_reduce.h"
+#include "rows_scan.h"
+#include "rows_sort.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +29,8 @@ static const work build_work = { .own = build_own };
       &(const reduce_shape){ NDR_DTYPE_F32, NDR_OP_SUM, method, 1000000, 1, NDR_NUMERICS_FAST }, reduce_own }
 #define FIRST_SGEMM(name, m, n, k) \
     { "cold: first sgemm " name, 2, &matmul_work, &(const matmul_shape){ NDR_DTYPE_F32, m, n, k, 0, 1, 0, 1 }, matmul_own }
+#define FIRST(name, programs, work, type, ...) \
+    { "cold: first " name, programs, &work, &(const type){ __VA_ARGS__ }, NULL }
 
 static const first_call first_calls[] = {
     BUILD_OF("reduce/tree_chunks.cl", "reduce_chunks"),
@@ -40,6 +48,19 @@ static const first_call first_calls[] = {
     FIRST_SGEMM("64", 64, 64, 64),
     FIRST_SGEMM("1000", 1000, 1000, 1000),
     FIRST_SGEMM("8 x 1000 x 1000", 8, 1000, 1000),
+    FIRST("sums along axis 0", 1, axes_work, axes_shape, 1000, 1000, 0),
+    FIRST("sums along axis 1", 1, axes_work, axes_shape, 1000, 1000, 1),
+    FIRST("scan", 1, scan_work, scan_shape, NDR_DTYPE_F32, 1 << 20),
+    FIRST("scan along axis 0", 1, line_work, line_shape, 1000, 1000, 0),
+    FIRST("sort", 1, sort_work, sort_shape, false, 1 << 20, 0, 0),
+    FIRST("sort of pairs", 1, sort_work, sort_shape, true, 1 << 20, 0, 0),
+    FIRST("sort of segments", 1, segments_work, sort_shape, false, 1 << 20, 64, 0),
+    FIRST("top 1000", 1, top_k_work, sort_shape, false, 1 << 20, 0, 1000),
+    FIRST("merge sort", 1, merge_sort_work, sort_shape, false, 1 << 20, 0, 0),
+    FIRST("histogram", 1, histogram_work, histogram_shape, NDR_DTYPE_F32, 256, 1 << 20),
+    FIRST("transpose", 1, transpose_work, move_shape, 1000, 1000),
+    FIRST("gather", 1, gather_work, move_shape, 1, 1 << 20),
+    FIRST("map", 2, map_work, size_t, 1 << 20), /* and the raw kernel */
 };
 
 /* ---- what the rows measure ---- */

@@ -196,6 +196,33 @@ static void print_batches(const ndr_caps *caps)
     }
 }
 
+/* Each type of elements with each of c that it gives, transposes, and triangles. */
+static void print_forms(const ndr_caps *caps)
+{
+    static const struct {
+        ndr_dtype dtype, output;
+    } types[] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_BF16 },
+                  { NDR_DTYPE_F16, NDR_DTYPE_F32 }, { NDR_DTYPE_F32, NDR_DTYPE_BF16 },
+                  { NDR_DTYPE_F32, NDR_DTYPE_F32 }, { NDR_DTYPE_I8, NDR_DTYPE_I32 },
+                  { NDR_DTYPE_U8, NDR_DTYPE_I32 } };
+    for (size_t i = 0; i < COUNT_OF(types); ++i)
+        for (unsigned form = 0; form < 4; ++form) {
+            const ndr_operand square = { .rows = 100, .cols = 100, .pitch = 100 };
+            const ndr_operand few_rows = { .rows = 8, .cols = 100, .pitch = 100 };
+            print_variants(caps, &ndr_matmul_operation,
+                           &(ndr_matmul_request){ .dtype = types[i].dtype,
+                                                  .output_dtype = types[i].output,
+                                                  .a = form < 2 ? few_rows : square,
+                                                  .b = square,
+                                                  .c = form < 2 ? few_rows : square,
+                                                  .core = ndr_core_of(0),
+                                                  .depth = 100,
+                                                  .transposes_a = form & 1,
+                                                  .transposes_b = form >> 1,
+                                                  .part = (ndr_matrix_part)(form % 3) });
+        }
+}
+
 static void print_products(const ndr_caps *caps, ndr_dtype dtype, ndr_core core)
 {
     print_squares(caps, dtype, core);
@@ -280,9 +307,11 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_searches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
+    print_forms(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
     if (info.has_f64) print_products(&caps, NDR_DTYPE_F64, ndr_core_of(NDR_CORE_AVX512F));
     print_line(&caps, "probe/core.cl", "");
+    print_line(&caps, "probe/progress.cl", "");
 }
 
 int main(void)
