@@ -135,7 +135,8 @@ static void test_transfer__in_many_pieces(void **state)
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)random);
     for (int i = 0; i < (quick() ? 3 : 20); ++i) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        const span part = { (size_t)(random >> 13) % 100, (size_t)(random >> 23) % 100, (size_t)(random >> 40) % 30000 };
+        const span part = { (size_t)(random >> 13) % 100, (size_t)(random >> 23) % 100,
+                            (size_t)(random >> 40) % 30000 };
         ndr_max_piece_bytes = 1 + (size_t)(random >> 33) % 3000;
         check_transfer(&ways[2], part, i % 2);
     }
