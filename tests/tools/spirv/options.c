@@ -198,34 +198,6 @@ static void print_batches(const ndr_caps *caps)
     }
 }
 
-/* Each narrow type with an output, in all forms. */
-static void print_narrow(const ndr_caps *caps)
-{
-    static const ndr_dtype types[][2] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_BF16 },
-                                          { NDR_DTYPE_F16, NDR_DTYPE_F32 }, { NDR_DTYPE_I8, NDR_DTYPE_I32 },
-                                          { NDR_DTYPE_U8, NDR_DTYPE_I32 } };
-    static const size_t sides[] = { 500, 1000, 3000, 4096 };
-    for (size_t t = 0; t < COUNT_OF(types); ++t)
-        for (size_t i = 0; i < COUNT_OF(sides); ++i) {
-            const size_t side = sides[i], bytes = ndr_dtype_size(types[t][0]);
-            const ndr_operand in = { .rows = side, .cols = side, .pitch = side, .element_bytes = bytes };
-            const ndr_operand out = {
-                .rows = side, .cols = side, .pitch = side, .element_bytes = ndr_dtype_size(types[t][1])
-            };
-            print_variants(caps, &ndr_matmul_operation,
-                           &(ndr_matmul_request){ .dtype = types[t][0],
-                                                  .output_dtype = types[t][1],
-                                                  .a = in,
-                                                  .b = in,
-                                                  .c = out,
-                                                  .transposes_a = i & 1,
-                                                  .transposes_b = i & 2,
-                                                  .part = (ndr_matrix_part)(i % 3),
-                                                  .core = ndr_core_of(0),
-                                                  .depth = side });
-        }
-}
-
 /* Each type of elements with each of c that it gives, transposes, and triangles. */
 static void print_forms(const ndr_caps *caps)
 {
@@ -337,12 +309,39 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_searches(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_batches(&caps);
-    print_narrow(&caps);
     print_forms(&caps);
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(NDR_CORE_AVX512F));
     if (info.has_f64) print_products(&caps, NDR_DTYPE_F64, ndr_core_of(NDR_CORE_AVX512F));
     print_line(&caps, "probe/core.cl", "");
     print_line(&caps, "probe/progress.cl", "");
+}
+
+/* Each narrow type with an output, in all forms. */
+static void print_narrow(const ndr_caps *caps)
+{
+    static const ndr_dtype types[][2] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_BF16 },
+                                          { NDR_DTYPE_F16, NDR_DTYPE_F32 }, { NDR_DTYPE_I8, NDR_DTYPE_I32 },
+                                          { NDR_DTYPE_U8, NDR_DTYPE_I32 } };
+    static const size_t sides[] = { 500, 1000, 3000, 4096 };
+    for (size_t t = 0; t < COUNT_OF(types); ++t)
+        for (size_t i = 0; i < COUNT_OF(sides); ++i) {
+            const size_t side = sides[i], bytes = ndr_dtype_size(types[t][0]);
+            const ndr_operand in = { .rows = side, .cols = side, .pitch = side, .element_bytes = bytes };
+            const ndr_operand out = {
+                .rows = side, .cols = side, .pitch = side, .element_bytes = ndr_dtype_size(types[t][1])
+            };
+            print_variants(caps, &ndr_matmul_operation,
+                           &(ndr_matmul_request){ .dtype = types[t][0],
+                                                  .output_dtype = types[t][1],
+                                                  .a = in,
+                                                  .b = in,
+                                                  .c = out,
+                                                  .transposes_a = i & 1,
+                                                  .transposes_b = i & 2,
+                                                  .part = (ndr_matrix_part)(i % 3),
+                                                  .core = ndr_core_of(0),
+                                                  .depth = side });
+        }
 }
 
 static void print_units(void)
