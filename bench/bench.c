@@ -104,11 +104,10 @@ static const struct {
     row_list (*list)(void);
     bool of_gpu;
 } lists[] = {
-    { ceiling_rows, false },    { matmul_rows, false },    { reduce_rows, false },    { scan_rows, false },
-    { launch_rows, false },     { cold_rows, false },      { get_rows, false },       { sort_rows, false },
-    { move_rows, false },       { map_rows, false },       { histogram_rows, false }, { axes_rows, false },
-    { forms_rows, false },
-    { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
+    { ceiling_rows, false },      { matmul_rows, false },     { reduce_rows, false },    { scan_rows, false },
+    { launch_rows, false },       { cold_rows, false },       { get_rows, false },       { sort_rows, false },
+    { move_rows, false },         { map_rows, false },        { histogram_rows, false }, { axes_rows, false },
+    { forms_rows, false },        { gpu_ceiling_rows, true }, { gpu_matmul_rows, true }, { gpu_reduce_rows, true },
     { gpu_operation_rows, true },
 };
 

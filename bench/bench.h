@@ -34,6 +34,8 @@ typedef struct contender {
     void (*run)(void *job);    /* does the work once; finished when it returns */
     double (*time)(void *job); /* warms up, does the work once, checks its result and returns the seconds */
     bool leaves_result;        /* time() leaves the result to the work's check() */
+    /* Of a product: what this contender makes of a result of that column, and of its bound. NULL: nothing. */
+    double (*finish)(double result, size_t col, double *bound);
 } contender;
 
 /* What the rows of one kind have in common. A job is the operands and results of one row. */
@@ -240,13 +242,10 @@ void fill_f64(double *x, size_t n, double low, double span, uint64_t seed);
 void fill_i32(int32_t *x, size_t n, uint64_t seed);
 void *allocate(size_t bytes);
 
-/* x[index] of one of these three types. */
-static inline double element_at(ndr_dtype dtype, const void *x, size_t index)
-{
-    return dtype == NDR_DTYPE_F32   ? (double)((const float *)x)[index]
-           : dtype == NDR_DTYPE_F64 ? ((const double *)x)[index]
-                                    : (double)((const int32_t *)x)[index];
-}
+/* The same for a type: floats are in [-1, 1), integers have all values. */
+void fill_elements(ndr_dtype dtype, void *x, size_t n, uint64_t seed);
+
+double element_at(ndr_dtype dtype, const void *x, size_t index);
 
 /* End the bench, and print the call and its error, if the call fails. */
 #define MUST(call) end_if_failed((call), #call)

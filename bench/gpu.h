@@ -45,7 +45,7 @@ typedef struct gpu_matmul {
     size_t offset;
     bool back_to_back;
     size_t number; /* of the job: other operands have another one */
-    ndr_buffer *a, *b, *c;
+    ndr_buffer *a, *b, *c, *bias;
 } gpu_matmul;
 
 /* C on the device as before the first call; C to the host. */

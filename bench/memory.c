@@ -120,3 +120,33 @@ void shared_hand_over(shared_memory *memory, bool to_device)
 DEFINE_FILL(fill_f32, float, float low COMMA float span COMMA, low + span * (float)(bits >> 8) * 0x1p-23f)
 DEFINE_FILL(fill_f64, double, double low COMMA double span COMMA, low + span * (double)bits * 0x1p-31)
 DEFINE_FILL(fill_i32, int32_t, , (int32_t)(uint32_t)(bits << 1))
+
+static void fill_f16(uint16_t *x, size_t n, uint64_t seed), fill_bf16(uint16_t *x, size_t n, uint64_t seed);
+static void fill_i8(int8_t *x, size_t n, uint64_t seed);
+DEFINE_FILL(fill_f16, uint16_t, , ndr_f16_from_float((float)(bits >> 8) * 0x1p-22f - 1))
+DEFINE_FILL(fill_bf16, uint16_t, , ndr_bf16_from_float((float)(bits >> 8) * 0x1p-22f - 1))
+DEFINE_FILL(fill_i8, int8_t, , (int8_t)(uint8_t)(bits >> 20))
+
+void fill_elements(ndr_dtype dtype, void *x, size_t n, uint64_t seed)
+{
+    switch (dtype) {
+    case NDR_DTYPE_F32: fill_f32(x, n, -1, 2, seed); break;
+    case NDR_DTYPE_F64: fill_f64(x, n, -1, 2, seed); break;
+    case NDR_DTYPE_F16: fill_f16(x, n, seed); break;
+    case NDR_DTYPE_BF16: fill_bf16(x, n, seed); break;
+    case NDR_DTYPE_I8: fill_i8(x, n, seed); break;
+    default: fill_i32(x, n, seed);
+    }
+}
+
+double element_at(ndr_dtype dtype, const void *x, size_t index)
+{
+    switch (dtype) {
+    case NDR_DTYPE_F64: return ((const double *)x)[index];
+    case NDR_DTYPE_F16: return (double)ndr_f16_to_float(((const uint16_t *)x)[index]);
+    case NDR_DTYPE_BF16: return (double)ndr_bf16_to_float(((const uint16_t *)x)[index]);
+    case NDR_DTYPE_F32: return (double)((const float *)x)[index];
+    case NDR_DTYPE_I8: return ((const int8_t *)x)[index];
+    default: return ((const int32_t *)x)[index];
+    }
+}

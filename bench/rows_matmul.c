@@ -11,19 +11,21 @@
 
 size_t matmul_a_bytes(const matmul *j) { return j->count * j->a_stride * j->element_bytes; }
 size_t matmul_b_bytes(const matmul *j) { return j->count * j->b_stride * j->element_bytes; }
-size_t matmul_c_bytes(const matmul *j) { return j->count * j->c_stride * j->element_bytes; }
+size_t matmul_c_bytes(const matmul *j) { return j->count * j->c_stride * j->c_element_bytes; }
 
 void matmul_set(matmul *j, const matmul_shape *shape)
 {
     j->of = *shape;
     j->accuracy = NDR_ACCURACY_FULL;
     j->element_bytes = ndr_dtype_size(j->of.dtype);
-    j->a_pitch = j->of.k + j->of.padding;
-    j->b_pitch = j->of.n + j->of.padding;
+    j->output = j->of.output ? j->of.output : j->of.dtype == NDR_DTYPE_I8 ? NDR_DTYPE_I32 : j->of.dtype;
+    j->c_element_bytes = ndr_dtype_size(j->output);
+    j->a_pitch = (j->of.transposes_a ? j->of.m : j->of.k) + j->of.padding;
+    j->b_pitch = (j->of.transposes_b ? j->of.k : j->of.n) + j->of.padding;
     j->c_pitch = j->of.n + j->of.padding;
     j->count = j->of.count ? j->of.count : 1;
-    j->a_stride = j->of.m * j->a_pitch;
-    j->b_stride = j->of.k * j->b_pitch;
+    j->a_stride = (j->of.transposes_a ? j->of.k : j->of.m) * j->a_pitch;
+    j->b_stride = (j->of.transposes_b ? j->of.n : j->of.k) * j->b_pitch;
     j->c_stride = j->of.m * j->c_pitch;
 }
 
@@ -57,18 +59,12 @@ static void hand_over(void *job, bool to_device)
     shared_hand_over(&j->c, to_device);
 }
 
-static void fill(const matmul *j, void *to, size_t bytes, uint64_t seed)
-{
-    if (j->of.dtype == NDR_DTYPE_F32) fill_f32(to, bytes / sizeof(float), -1, 2, seed);
-    else fill_f64(to, bytes / sizeof(double), -1, 2, seed);
-}
-
 static void refill(void *job, uint64_t seed)
 {
     matmul *j = job;
-    fill(j, j->a.host, matmul_a_bytes(j), seed);
-    fill(j, j->b.host, matmul_b_bytes(j), seed + 1);
-    if (j->of.beta != 0) fill(j, j->c_before, matmul_c_bytes(j), seed + 2);
+    fill_elements(j->of.dtype, j->a.host, matmul_a_bytes(j) / j->element_bytes, seed);
+    fill_elements(j->of.dtype, j->b.host, matmul_b_bytes(j) / j->element_bytes, seed + 1);
+    if (j->of.beta != 0) fill_elements(j->output, j->c_before, matmul_c_bytes(j) / j->c_element_bytes, seed + 2);
     else memset(j->c_before, 0xff, matmul_c_bytes(j)); /* NaN */
 }
 
@@ -80,7 +76,25 @@ static void reset(void *job)
 
 /* ---- checking ---- */
 
-static double at(const matmul *j, const void *matrix, size_t index) { return element_at(j->of.dtype, matrix, index); }
+/* Elements (row, step) of op(a) and (step, col) of op(b). */
+static double a_at(const matmul *j, size_t row, size_t step)
+{
+    const size_t at = j->of.transposes_a ? step * j->a_pitch + row : row * j->a_pitch + step;
+    return element_at(j->of.dtype, j->a.host, at);
+}
+
+static double b_at(const matmul *j, size_t step, size_t col)
+{
+    const size_t at = j->of.transposes_b ? col * j->b_pitch + step : step * j->b_pitch + col;
+    return element_at(j->of.dtype, j->b.host, at);
+}
+
+/* Of rounding a result to the type of c: half of its last bit. */
+static double rounding_of(const matmul *j, double result)
+{
+    if (j->output == NDR_DTYPE_F16) return fmax(fabs(result) * 0x1p-11, 0x1p-25);
+    return j->output == NDR_DTYPE_BF16 ? fabs(result) * 0x1p-8 : 0;
+}
 
 /* After some calls c is product_factor * (a * b) + before_factor * (c before the first). The bound of docs/numerics.md,
  * (K + 2) * eps for each call and 2^-10 more for products at TF32, adds up to error_of_product * |alpha| |A| |B| +
@@ -99,7 +113,7 @@ static expectation expect(const matmul *j, size_t calls)
         product_error = beta * product_error + product;
         before_error = beta * before_error + before;
     }
-    const double eps = j->of.dtype == NDR_DTYPE_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    const double eps = j->of.dtype != NDR_DTYPE_F64 ? (double)FLT_EPSILON : DBL_EPSILON;
     const double of_one_call = (double)(j->of.k + 2) * eps;
     const double of_one_product = of_one_call + (j->accuracy == NDR_ACCURACY_TF32 ? 0x1p-10 : 0);
     return (expectation){ j->of.alpha * product, before, of_one_product * product_error, of_one_call * before_error };
@@ -110,10 +124,12 @@ static bool is_correct_at(const matmul *j, const expectation *e, const contender
                           double product, double absolute)
 {
     const size_t index = row * j->c_pitch + col;
-    const double got = at(j, j->c.host, index);
-    const double before = j->of.beta != 0 ? at(j, j->c_before, index) : 0;
-    const double wanted = e->product_factor * product + e->before_factor * before;
-    const double bound = e->error_of_product * fabs(j->of.alpha) * absolute + e->error_of_before * fabs(before);
+    const double got = element_at(j->output, j->c.host, index);
+    const double before = j->of.beta != 0 ? element_at(j->output, j->c_before, index) : 0;
+    double wanted = e->product_factor * product + e->before_factor * before;
+    double bound = e->error_of_product * fabs(j->of.alpha) * absolute + e->error_of_before * fabs(before);
+    if (who->finish) wanted = who->finish(wanted, col, &bound);
+    bound += rounding_of(j, fabs(wanted) + bound);
     if (fabs(got - wanted) <= bound) return true; /* false for NaN */
     fprintf(stderr, "bench: %s: c(%zu, %zu) is %.9g instead of %.9g; the bound of the error is %.3g\n", who->name, row,
             col, got, wanted, bound);
@@ -129,8 +145,7 @@ static bool check_some(const matmul *j, const expectation *e, const contender *w
         const size_t col = i < 4 ? (i >> 1) * (j->of.n - 1) : next_random(&seed) % j->of.n;
         long double product = 0, absolute = 0;
         for (size_t p = 0; p < j->of.k; ++p) {
-            const long double x = (long double)at(j, j->a.host, row * j->a_pitch + p)
-                                  * (long double)at(j, j->b.host, p * j->b_pitch + col);
+            const long double x = (long double)a_at(j, row, p) * (long double)b_at(j, p, col);
             product += x;
             absolute += fabsl(x);
         }
@@ -145,9 +160,9 @@ static void multiply_band(const matmul *j, const contender *dgemm, size_t first,
     double *a = band->a.host, *b = band->b.host;
     const size_t rows = band->of.m, n = j->of.n, k = j->of.k;
     for (size_t i = 0; i < rows; ++i)
-        for (size_t p = 0; p < k; ++p) a[i * k + p] = at(j, j->a.host, (first + i) * j->a_pitch + p);
+        for (size_t p = 0; p < k; ++p) a[i * k + p] = a_at(j, first + i, p);
     for (size_t p = 0; p < k; ++p)
-        for (size_t c = 0; c < n; ++c) b[p * n + c] = at(j, j->b.host, p * j->b_pitch + c);
+        for (size_t c = 0; c < n; ++c) b[p * n + c] = b_at(j, p, c);
     for (size_t i = 0; absolute && i < rows * k; ++i) a[i] = fabs(a[i]);
     for (size_t i = 0; absolute && i < k * n; ++i) b[i] = fabs(b[i]);
     dgemm->run(band);
@@ -159,7 +174,7 @@ static bool check_band(const matmul *j, const expectation *e, const contender *w
     const size_t n = j->of.n, k = j->of.k;
     double *a = allocate(rows * k * sizeof *a), *b = allocate(k * n * sizeof *b);
     double *products = allocate(rows * n * sizeof *products), *absolutes = allocate(rows * n * sizeof *absolutes);
-    matmul band = { .of = { NDR_DTYPE_F64, rows, n, k, 0, 1, 0, 1 },
+    matmul band = { .of = { NDR_DTYPE_F64, rows, n, k, 0, 1, 0, 1, MATMUL_PLAIN },
                     .count = 1,
                     .a_pitch = k,
                     .b_pitch = n,
@@ -200,8 +215,8 @@ static matmul product_of(const matmul *j, size_t i)
     one.count = 1;
     one.a.host = (char *)j->a.host + i * j->a_stride * j->element_bytes;
     one.b.host = (char *)j->b.host + i * j->b_stride * j->element_bytes;
-    one.c.host = (char *)j->c.host + i * j->c_stride * j->element_bytes;
-    one.c_before = (char *)j->c_before + i * j->c_stride * j->element_bytes;
+    one.c.host = (char *)j->c.host + i * j->c_stride * j->c_element_bytes;
+    one.c_before = (char *)j->c_before + i * j->c_stride * j->c_element_bytes;
     return one;
 }
 
@@ -244,7 +259,7 @@ const contender matmul_own[] = { { .name = "libndr", .on_device = true, .run = r
 #define ROW(name_, dtype_, m_, n_, k_, padding_, alpha_, beta_, pass_, aim_, ...)                              \
     {                                                                                                         \
         .name = name_, .work = &matmul_work, .amount = 2.0 * (m_) * (n_) * (k_), .unit = &gflops,             \
-        .shape = &(const matmul_shape){ dtype_, m_, n_, k_, padding_, alpha_, beta_, 1 },                     \
+        .shape = &(const matmul_shape){ dtype_, m_, n_, k_, padding_, alpha_, beta_, 1, MATMUL_PLAIN },       \
         .rivals = { { "OpenBLAS", { RATE_AT_LEAST, pass_, aim_ } }, { "CLBlast", { RATE_AT_LEAST, 1, 5 } },   \
                     __VA_ARGS__ },                                                                            \
     }
@@ -259,7 +274,7 @@ const contender matmul_own[] = { { .name = "libndr", .on_device = true, .run = r
     {                                                                                                         \
         .name = name_ " " #count_ " x " #n_, .work = &matmul_work,                                            \
         .amount = 2.0 * (count_) * (n_) * (n_) * (n_), .unit = &gflops,                                       \
-        .shape = &(const matmul_shape){ dtype_, n_, n_, n_, 0, 1, 0, count_ },                                \
+        .shape = &(const matmul_shape){ dtype_, n_, n_, n_, 0, 1, 0, count_, MATMUL_PLAIN },                  \
         .rivals = { { "OpenBLAS", { RATE_AT_LEAST, 1, 2 } }, { "OpenBLAS by OpenMP", { RATE_AT_LEAST, 1, 2 } } }, \
     }
 

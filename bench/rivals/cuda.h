@@ -15,7 +15,7 @@ double cuda_time_one(void (*enqueue)(void *job), void *job);
 void cuda_finish(void);
 
 /* Device memory of at least that many bytes, one for each slot; what a smaller one held is lost. */
-enum { CUDA_A, CUDA_B, CUDA_C, CUDA_INPUT, CUDA_OUTPUT, CUDA_VALUES, CUDA_SORTED, CUDA_SLOTS };
+enum { CUDA_A, CUDA_B, CUDA_C, CUDA_TURNED, CUDA_INPUT, CUDA_OUTPUT, CUDA_VALUES, CUDA_SORTED, CUDA_SLOTS };
 void *cuda_memory(size_t slot, size_t bytes);
 
 void cuda_write(void *to, const void *host, size_t bytes);

@@ -359,7 +359,8 @@ NDR_SIZED ndr_status ndr_context_create_with(const ndr_context_desc *desc, ndr_c
 NDR_MUST_CHECK ndr_status ndr_context_get_check_report(ndr_context *context, size_t capacity, char *text,
                                                        size_t *length);
 
-/** Destroy a context. Its other objects keep what they need of it. */
+/** Destroy a context. Its other objects keep what they need of it. While an implementation is tried in a thread
+ * (docs/threads.md), this waits for the build or the command that the thread is in. */
 NDR_API void ndr_context_destroy(ndr_context *context);
 
 /** Describe the context's device. */
@@ -1336,11 +1337,14 @@ typedef enum ndr_matrix_part {
  * as by an assignment, to F16 and BF16 by rounding to nearest even; convert_char_sat_rte() rounds and saturates. The
  * epilogue is compiled as ndr_map_desc.statement, and errors are shown as lines of "epilogue".
  *
- * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver also
- * tries them on products of known result, which takes a few seconds, once if there is a store (docs/cache.md). Products
- * of F32 then use memory of the queue: 6 bytes for each element of a and b, with padding, at most an eighth of the
- * device's memory. The queue keeps this memory. Larger products, and those for which there is no memory, do not use the
- * matrix units. */
+ * On GPUs with matrix units large products use them, within the same bound. The first such product on a driver begins
+ * to try them on products of known result, in a thread, which takes some seconds, once if there is a store
+ * (docs/cache.md). Until they are known to be right, products do not use them, and calls that need another kernel may
+ * wait for the driver's compiler. ndr_cache_warm() does all of it ahead. Products of F32 then use memory of the queue:
+ * 6 bytes for each element of a and b, with padding, at most an eighth of the device's memory. F16, BF16, I8 and U8
+ * need memory only for matrices whose rows do not begin at multiples of 16 bytes, for b of I8 and U8 unless
+ * transposes_b, and for a of these if transposes_a. The queue keeps this memory. Larger products, and those for which
+ * there is no memory, do not use the matrix units. */
 typedef struct ndr_matmul_desc {
     ndr_dtype dtype;       /**< Of a and b: F32, F64, F16, BF16, I8 or U8. */
     ndr_scaling scaling;   /**< Default: alpha 1, beta 0. */
@@ -1384,7 +1388,7 @@ NDR_SIZED ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, n
  * The text begins with the implementation's name and a semicolon: "tree_chunks; not tree_groups: it comes later in the
  * list". The words after the name may change. `text` (may be NULL when `capacity` is 0) gets at most `capacity` bytes,
  * the terminating 0 included; `length` (may be NULL) gets the length of the whole text, without the 0. One that uses
- * matrix units may be tried first, as by ndr_matmul(). One that turns out not to build is replaced at its first call, so
+ * matrix units is tried first, by this call. One that turns out not to build is replaced at its first call, so
  * that the answer changes. */
 NDR_SIZED ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc, size_t capacity, char *text,
                                         size_t *length);

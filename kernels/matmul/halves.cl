@@ -153,7 +153,7 @@ INLINE void add_stretch(float *sum, float *part, float *next, bool is_last, uint
         barrier_wait(full + 8 * at->stage, at->phase);
         BEGIN_RESTS(next, at->stage);
         pass_turn(team);
-        asm volatile(LATER "wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        wait_for_earlier_products();
     } else {
         pass_turn(team);
         wait_for_products();
@@ -245,11 +245,11 @@ INLINE void multiply_in_halves(const product *p, uint first, uint stride, global
     ring at = { 0, 0 };
     open_stages(full, empty, STAGES, 1);
     if (item >= 32 * WARPS) {
-        asm volatile(LATER "setmaxnreg.dec.sync.aligned.u32 24;" ::: "memory");
+        LEAVE_REGISTERS(24);
         if (item == 32 * WARPS) copy_tiles(p, first, stride, workspace, memory, full, empty);
         return;
     }
-    asm volatile(LATER "setmaxnreg.inc.sync.aligned.u32 240;" ::: "memory");
+    TAKE_REGISTERS(240);
     if (team == 1) pass_turn(1); /* team 0 begins */
     for (uint i = first; i < tiles; i += stride) {
         float sum[SUMS];

@@ -14,10 +14,10 @@ struct ndr_hash;
 /* ---- threads ---- */
 
 /* The kinds of locks. A thread that holds one takes only kinds behind it: docs/appendix/architecture.md. */
-#define NDR_LOCKS(LOCK)                                                                                               \
-    LOCK(CHOICES) LOCK(WARM) LOCK(BUILD) LOCK(REGISTRY) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) LOCK(TURNS) \
-    LOCK(CHECKER) LOCK(MAPPINGS) LOCK(TASK) LOCK(QUEUE) LOCK(FAIL) LOCK(ENQUEUE) LOCK(ORDER) LOCK(LIST)                 \
-    LOCK(TRACE) LOCK(OPENCL) LOCK(HANDLE) LOCK(LOG) LOCK(THREAD_END)
+#define NDR_LOCKS(LOCK)                                                                                          \
+    LOCK(CHOICES) LOCK(TRIALS) LOCK(WARM) LOCK(BUILD) LOCK(REGISTRY) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) \
+    LOCK(TURNS) LOCK(CHECKER) LOCK(MAPPINGS) LOCK(TASK) LOCK(QUEUE) LOCK(FAIL) LOCK(ENQUEUE) LOCK(ORDER)         \
+    LOCK(LIST) LOCK(TRACE) LOCK(OPENCL) LOCK(HANDLE) LOCK(LOG) LOCK(THREAD_END)
 #define NDR_LOCK_RANK(name) NDR_LOCK_##name,
 typedef enum ndr_lock_kind { NDR_LOCKS(NDR_LOCK_RANK) NDR_LOCK_KINDS } ndr_lock_kind;
 
@@ -64,6 +64,7 @@ static inline void ndr_mutex_unlock(ndr_mutex *mutex)
 
 /* Waiting releases the mutex meanwhile, and may return early. */
 typedef pthread_cond_t ndr_condition;
+#define NDR_CONDITION_INITIALIZER PTHREAD_COND_INITIALIZER
 static inline void ndr_condition_init(ndr_condition *condition) { pthread_cond_init(condition, NULL); }
 static inline void ndr_condition_destroy(ndr_condition *condition) { pthread_cond_destroy(condition); }
 static inline void ndr_condition_wait(ndr_condition *c, ndr_mutex *mutex) { pthread_cond_wait(c, &mutex->of); }

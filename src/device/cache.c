@@ -27,6 +27,16 @@ void ndr_cache_open(ndr_context *context, cl_platform_id platform)
     add_hash(&context->cache_key, "settings", ndr_environment_hash(settings));
 }
 
+ndr_status ndr_cache_share(ndr_context *context, const ndr_context *other)
+{
+    context->disk = (ndr_disk){ .limit_bytes = other->disk.limit_bytes, .root = other->disk.root };
+    if (!other->disk.folder.chars) return NDR_OK;
+    ndr_text_add_all(&context->disk.folder, other->disk.folder.chars);
+    if (other->cache_key.chars) ndr_text_add_all(&context->cache_key, other->cache_key.chars);
+    context->cache_key.failed |= other->cache_key.failed;
+    return context->disk.folder.failed ? ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a store's name") : NDR_OK;
+}
+
 void ndr_cache_close(ndr_context *context)
 {
     ndr_disk_close(&context->disk);

@@ -73,12 +73,10 @@ static ndr_status read_check_mode(ndr_check_mode mode, bool *is_checked)
     return NDR_OK;
 }
 
-ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context)
+/* Without a device; ndr_context_release() frees it. */
+static ndr_status make_context(bool is_checked, ndr_context **context)
 {
-    bool is_checked;
     ndr_checker *checker = NULL;
-    NDR_TRY(read_check_mode(check, &is_checked));
-    NDR_TRY(ndr_disk_check(ndr_environment("NDR_CACHE"), ndr_environment("NDR_CACHE_MIB")));
     if (is_checked) NDR_TRY(ndr_checker_create(&checker));
     ndr_handles_add_context(is_checked);
     ndr_context *made = ndr_handle_new(NDR_HANDLE_CONTEXT, sizeof *made, is_checked);
@@ -91,7 +89,38 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
     atomic_init(&made->references, 1);
     ndr_mutex_init(&made->order_lock, NDR_LOCK_ORDER);
     ndr_mutex_init(&made->fail_lock, NDR_LOCK_FAIL);
+    *context = made;
+    return NDR_OK;
+}
+
+ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context)
+{
+    bool is_checked;
+    ndr_context *made = NULL;
+    NDR_TRY(read_check_mode(check, &is_checked));
+    NDR_TRY(ndr_disk_check(ndr_environment("NDR_CACHE"), ndr_environment("NDR_CACHE_MIB")));
+    NDR_TRY(make_context(is_checked, &made));
     const ndr_status status = init_context(made, entry, cl);
+    if (status == NDR_OK) *context = made;
+    else ndr_context_release(made);
+    return status;
+}
+
+static ndr_status init_beside(ndr_context *made, const ndr_context *given)
+{
+    made->device = given->device;
+    made->caps = given->caps;
+    NDR_TRY_CL(clRetainContext(given->cl));
+    made->cl = given->cl;
+    NDR_TRY(ndr_cache_share(made, given));
+    return ndr_trace_add_context(made, NULL);
+}
+
+ndr_status ndr_context_open_beside(const ndr_context *given, ndr_context **context)
+{
+    ndr_context *made = NULL;
+    NDR_TRY(make_context(false, &made));
+    const ndr_status status = init_beside(made, given);
     if (status == NDR_OK) *context = made;
     else ndr_context_release(made);
     return status;

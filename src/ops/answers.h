@@ -27,7 +27,7 @@ extern const ndr_answers ndr_all_answers[];
 extern const size_t ndr_all_answers_count;
 
 /* matmul/prove.c */
-enum { NDR_MATMUL_ANSWERS = 12 };
+enum { NDR_MATMUL_ANSWERS = 17 };
 ndr_status ndr_matmul_ask(ndr_trial *t, size_t i);
 
 #endif

@@ -20,6 +20,7 @@ typedef struct ndr_choices {
     ndr_attachment base; /* of the context; its lock is held to add preferences and to set the core, not to read them */
     atomic_uint lacks;   /* needs that the device reports, but of which a kernel did not build or gave wrong results */
     atomic_bool trusts;  /* no variant is tried before it is used, nor left out for what is on disk: in a self-test */
+    const struct ndr_trials *tried_for; /* of a context of trial.c, which tries variants for another; otherwise NULL */
     atomic_bool has_core;
     ndr_core core;
     ndr_preference preferences[NDR_MAX_PREFERENCES + NDR_MAX_OPERATIONS];

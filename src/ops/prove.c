@@ -97,14 +97,14 @@ static ndr_status try_variant(ndr_context *context, const ndr_op_variant *varian
     return status;
 }
 
-/* A failure of the driver is not kept: it may not happen again. Without memory nothing is known. */
+/* A failure of the driver is not kept: it may not happen again. Without memory, or time, nothing is known. */
 static ndr_status try_and_judge(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                                 bool *is_right)
 {
     const ndr_status status = try_variant(context, variant, is_right);
     const char *const fault = status != NDR_OK ? ndr_last_error() : *is_right ? NULL : "its results are wrong";
     *is_right = !fault;
-    if (status == NDR_OUT_OF_HOST_MEMORY) return status;
+    if (status == NDR_OUT_OF_HOST_MEMORY || status == NDR_TIMEOUT) return status;
     if (status == NDR_OUT_OF_DEVICE_MEMORY) log_refusal(operation, context, variant, fault);
     else (void)ndr_op_judge(operation, context, variant, fault, status == NDR_OK || status == NDR_BUILD_FAILED);
     return NDR_OK;

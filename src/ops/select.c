@@ -17,6 +17,13 @@ static bool may_take_mma(const ndr_caps *caps)
     return caps->info.warp_size == 32 && !(caps->disabled & NDR_DISABLE_PTX);
 }
 
+/* The copy engine reads maps where buffers begin. */
+static bool may_take_maps(const ndr_caps *caps)
+{
+    enum { MAP_BYTES = 128 };
+    return may_take_mma(caps) && caps->info.view_align_bytes % MAP_BYTES == 0;
+}
+
 static bool has_progress_of(const ndr_caps *caps, size_t items)
 {
     return caps->groups_progress && caps->info.max_group_size >= items && caps->info.max_local_size[2] >= items;
@@ -48,6 +55,7 @@ static const struct {
     { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
+    { NDR_NEEDS_NARROW_MMA, "PTX that copies and multiplies matrices of half, bfloat16 and bytes", may_take_maps },
     { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
     { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
     { NDR_NEEDS_COPY_ENGINE,
@@ -152,20 +160,53 @@ static ndr_status refuse_all(const ndr_operation *operation, const ndr_context *
                     operation->name, context->caps.info.name, context->caps.info.driver);
 }
 
+/* The variants that must be tried and have not been. */
+static ndr_lacks find_untried(const ndr_operation *operation, ndr_context *context)
+{
+    ndr_preference *known;
+    ndr_lacks untried = 0;
+    if (ndr_op_get_every_class(context, operation, &known) != NDR_OK) return 0;
+    for (size_t i = 0; i < operation->variant_count; ++i)
+        if (operation->variants[i]->prove) untried |= ndr_op_leave_out(operation, operation->variants[i]);
+    return untried & ~atomic_load(&known->judged);
+}
+
+/* Whether a variant is tried in a thread, and meanwhile another one can run the request; `left_out` gets those that
+ * must be tried first. Such a thread itself tries what it needs. */
+static bool waits_for_trial(const ndr_operation *operation, ndr_context *context, const void *request, ndr_lacks lacks,
+                            const ndr_op_variant *variant, ndr_lacks *left_out)
+{
+    ndr_choices *choices;
+    const ndr_lacks untried = find_untried(operation, context);
+    if (!variant->proves_later || !(untried & ndr_op_leave_out(operation, variant))) return false;
+    if (ndr_choices_get(context, &choices) != NDR_OK) return false;
+    if (atomic_load(&choices->trusts) || choices->tried_for) return false;
+    if (!ndr_op_select(operation, &context->caps, lacks | untried, NULL, request)) return false;
+    if (!ndr_op_tries(operation, context, variant)) return false;
+    *left_out |= untried;
+    return true;
+}
+
 /* A variant whose results are wrong is recorded, and another is selected, as instead of one that cannot be tried now.
- * Nothing of `left_out` is selected. */
+ * Nothing of `left_out` is selected. One that must be tried is tried now if a test or ndr_tune() prefers it, or if
+ * `waits` is NULL; otherwise `waits` becomes true, and another is selected. */
 static ndr_status select_variant(const ndr_operation *operation, ndr_context *context, const void *request,
-                                 ndr_lacks left_out, const ndr_op_variant **variant)
+                                 ndr_lacks left_out, bool *waits, const ndr_op_variant **variant)
 {
     ndr_lacks lacks;
     const uint32_t request_class = operation->class_of ? operation->class_of(request) : NDR_EVERY_CLASS;
     const ndr_op_variant *preferred;
-    bool is_right;
+    bool is_right = false;
     do {
         NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
         lacks |= left_out;
         *variant = ndr_op_select(operation, &context->caps, lacks, preferred, request);
         if (!*variant) return refuse_all(operation, context);
+        if (waits && *variant != preferred
+            && waits_for_trial(operation, context, request, lacks, *variant, &left_out)) {
+            *waits = true;
+            continue;
+        }
         NDR_TRY(ndr_op_prove(operation, context, *variant, &is_right));
         if (!is_right) left_out |= ndr_op_leave_out(operation, *variant);
     } while (!is_right);
@@ -184,7 +225,7 @@ ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *contex
                 "ndr_%s_explain: text is NULL, but capacity is %zu; pass memory of that size, "
                 "or 0",
                 operation->name, capacity);
-    NDR_TRY(select_variant(operation, context, request, 0, &variant));
+    NDR_TRY(select_variant(operation, context, request, 0, NULL, &variant));
     NDR_TRY(ndr_op_get_preferred(context, operation, request_class, &preferred, &lacks));
     ndr_op_explain(operation, &context->caps, lacks, preferred, request, &whole);
     const bool failed = whole.failed;
@@ -241,11 +282,13 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     const ndr_op_variant *variant;
     ndr_status status;
     ndr_lacks left_out = 0;
+    bool waits = false;
     do {
-        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, &waits, &variant));
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
                                  : ndr_op_run_variant(variant, order, request, event);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));
+    if (waits) ndr_op_start_trials(context);
     return status;
 }
 
@@ -255,7 +298,7 @@ ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, co
     ndr_status status;
     ndr_lacks left_out = 0;
     do {
-        NDR_TRY(select_variant(operation, context, request, left_out, &variant));
+        NDR_TRY(select_variant(operation, context, request, left_out, NULL, &variant));
         status = ndr_op_build_variant(variant, context, request, kernel);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));
     return status;

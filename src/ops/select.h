@@ -64,4 +64,20 @@ ndr_status ndr_op_note(const ndr_operation *operation, ndr_context *context, con
 bool ndr_op_judge(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant,
                   const char *fault, bool is_kept);
 
+/* ---- trial.c ---- */
+
+/* Whether a variant is being tried in a thread of the context, which ends before the context does, or waits for that.
+ * If not, the store has the verdict, or ndr_op_prove() finds it. */
+bool ndr_op_tries(const ndr_operation *operation, ndr_context *context, const ndr_op_variant *variant);
+
+/* Start the thread for those that wait. A driver may build for one thread at a time, so a call that builds comes
+ * first. */
+void ndr_op_start_trials(ndr_context *context);
+
+/* Until all are tried. */
+void ndr_op_wait_for_trials(ndr_context *context);
+
+/* Of a proof, between its requests: fails if the context for which it is made is being destroyed. */
+ndr_status ndr_op_goes_on(ndr_queue *queue);
+
 #endif

@@ -29,6 +29,7 @@ typedef enum ndr_need {
     NDR_NEEDS_PROGRESS = 1u << 6,     /* groups that go on while others wait for them */
     NDR_NEEDS_COPY_ENGINE = 1u << 7,  /* the same, and PTX that copies to and from local memory */
     NDR_NEEDS_VOTES = 1u << 8,        /* the same of 256 items, and votes of warps */
+    NDR_NEEDS_NARROW_MMA = 1u << 9,   /* the same for half, bfloat16 and bytes, which the copy engine brings */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high
@@ -64,6 +65,8 @@ struct ndr_op_variant {
     /* Of a variant that uses more than OpenCL C, which is tried before its first use: whether its results on this device
      * are right. NULL: it uses no more. */
     ndr_status (*prove)(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
+    /* prove() takes seconds: a thread tries the variant while calls take others, whose results may have other bits. */
+    bool proves_later;
     const ndr_op_variant *instead; /* runs if there is no memory for the workspace; NULL: the call fails */
 };
 

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <dirent.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "forcing.h"
@@ -18,6 +19,7 @@ typedef struct counts {
 } counts;
 
 static counts seen;
+static atomic_bool is_proving;
 static ndr_status proof_status;
 static bool proof_is_right;
 
@@ -50,9 +52,12 @@ static ndr_status prove(ndr_queue *on, const ndr_op_variant *variant, bool *is_r
     return proof_status == NDR_OK ? NDR_OK : ndr_fail(proof_status, "a reason");
 }
 
-static const ndr_op_variant special = {
-    .name = "special", .needs = NDR_NEEDS_BF16_MMA, .plan = plan, .launch = run_special, .prove = prove
-};
+static const ndr_op_variant special = { .name = "special",
+                                        .needs = NDR_NEEDS_BF16_MMA,
+                                        .plan = plan,
+                                        .launch = run_special,
+                                        .prove = prove,
+                                        .proves_later = true };
 static const ndr_op_variant plain = { .name = "plain", .plan = plan, .launch = run_plain };
 static const ndr_op_variant *const variants[] = { &special, &plain };
 
@@ -105,11 +110,15 @@ static void close_bench(bench *b)
     ndr_context_destroy(b->context);
 }
 
-/* Run the operation twice on a new context, and check who was asked how often. */
+/* Run the operation twice on a new context, the second time when all variants have been tried, and check who was asked
+ * how often. */
 static void check_two_runs(const char *cache, unsigned disabled, counts wanted)
 {
     bench b = open_bench(cache, disabled);
-    for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&operation, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    for (unsigned i = 0; i < 2; ++i) {
+        assert_ok(ndr_op_run(&operation, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+        ndr_op_wait_for_trials(b.context);
+    }
     assert_int_equal(seen.proofs, wanted.proofs);
     assert_int_equal(seen.special, wanted.special);
     assert_int_equal(seen.plain, wanted.plain);
@@ -140,10 +149,10 @@ static void test_prove__takes_a_variant_that_is_right_and_asks_it_once(void **st
 {
     (void)state;
     expect_proof(NDR_OK, true);
-    check_two_runs(folder, 0, (counts){ .proofs = 1, .special = 2 });
-    check_two_runs(folder, 0, (counts){ .special = 2 }); /* known from disk */
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 1, .special = 1 }); /* meanwhile another does it */
+    check_two_runs(folder, 0, (counts){ .special = 2 });                          /* known from disk */
     assert_string_equal(logged, "");
-    check_two_runs("off", 0, (counts){ .proofs = 1, .special = 2 });
+    check_two_runs("off", 0, (counts){ .proofs = 1, .plain = 1, .special = 1 });
 }
 
 static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **state)
@@ -183,15 +192,156 @@ static void test_prove__asks_a_variant_again_that_had_no_memory(void **state)
     bench b = open_bench(folder, 0);
     const ndr_order order = { .queue = b.queue };
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
+    ndr_op_wait_for_trials(b.context);
     assert_int_equal(seen.plain, 1);
     assert_non_null(strstr(logged, "op.refused counting: variant special is not used on device \""));
     proof_status = NDR_OK;
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
+    ndr_op_wait_for_trials(b.context);
     assert_ok(ndr_op_run(&operation, &order, NULL, NULL));
-    assert_int_equal(seen.plain, 1);
-    assert_int_equal(seen.special, 2);
+    assert_int_equal(seen.plain, 2);
+    assert_int_equal(seen.special, 1);
     assert_int_equal(seen.proofs, 2);
     close_bench(&b);
+}
+
+/* The second time after one call, then after 1, 3, 7 others. */
+static void test_prove__rests_between_trials_without_memory(void **state)
+{
+    (void)state;
+    static const unsigned proofs[] = { 1, 2, 2, 3, 3, 3, 3, 4 };
+    expect_proof(NDR_OUT_OF_DEVICE_MEMORY, false);
+    bench b = open_bench("off", 0);
+    for (size_t i = 0; i < NDR_COUNT_OF(proofs); ++i) {
+        assert_ok(ndr_op_run(&operation, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+        ndr_op_wait_for_trials(b.context);
+        assert_int_equal(seen.proofs, proofs[i]);
+    }
+    close_bench(&b);
+}
+
+/* The driver may build for one thread at a time. */
+static ndr_status run_before_proofs(ndr_op_job *job)
+{
+    ndr_op_wait_for_trials(job->context);
+    assert_int_equal(seen.proofs, 0);
+    return run_plain(job);
+}
+
+static void test_prove__begins_after_the_call(void **state)
+{
+    (void)state;
+    const ndr_op_variant first = { .name = "first", .plan = plan, .launch = run_before_proofs };
+    const ndr_op_variant *const both[] = { &special, &first };
+    const ndr_operation counting = { .name = "counting", .variants = both, .variant_count = 2, .work_of = work_of };
+    expect_proof(NDR_OK, true);
+    bench b = open_bench("off", 0);
+    assert_ok(ndr_op_run(&counting, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    ndr_op_wait_for_trials(b.context);
+    assert_int_equal(seen.plain, 1);
+    assert_int_equal(seen.proofs, 1);
+    close_bench(&b);
+}
+
+/* What names the implementation, and what builds it ahead, waits for the answer. */
+static void test_prove__tries_a_variant_at_once_for_an_explanation(void **state)
+{
+    (void)state;
+    char text[256];
+    expect_proof(NDR_OK, true);
+    bench b = open_bench("off", 0);
+    assert_ok(ndr_op_explain_in(&operation, b.context, NULL, sizeof text, text, NULL));
+    assert_int_equal(seen.proofs, 1);
+    assert_int_equal(strncmp(text, "special;", strlen("special;")), 0);
+    assert_ok(ndr_op_run(&operation, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    assert_int_equal(seen.special, 1);
+    close_bench(&b);
+}
+
+/* Without another variant the first call waits. */
+static void test_prove__tries_the_only_variant_at_once(void **state)
+{
+    (void)state;
+    const ndr_operation alone = { .name = "alone", .variants = variants, .variant_count = 1, .work_of = work_of };
+    expect_proof(NDR_OK, true);
+    bench b = open_bench("off", 0);
+    assert_ok(ndr_op_run(&alone, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    assert_int_equal(seen.proofs, 1);
+    assert_int_equal(seen.special, 1);
+    close_bench(&b);
+}
+
+/* A proof that lasts until its context is destroyed. */
+static ndr_status prove_until_the_end(ndr_queue *on, const ndr_op_variant *variant, bool *is_right)
+{
+    (void)variant;
+    *is_right = true;
+    atomic_store(&is_proving, true);
+    while (ndr_op_goes_on(on) == NDR_OK) ndr_thread_yield();
+    const ndr_status status = ndr_op_goes_on(on);
+    atomic_store(&is_proving, false);
+    return status;
+}
+
+static const ndr_op_variant endless = { .name = "special",
+                                        .needs = NDR_NEEDS_BF16_MMA,
+                                        .plan = plan,
+                                        .launch = run_special,
+                                        .prove = prove_until_the_end,
+                                        .proves_later = true };
+static const ndr_op_variant *const endless_and_plain[] = { &endless, &plain };
+static const ndr_operation long_tried = {
+    .name = "counting", .variants = endless_and_plain, .variant_count = 2, .work_of = work_of
+};
+
+static void test_prove__ends_with_the_context_and_keeps_nothing(void **state)
+{
+    (void)state;
+    expect_proof(NDR_OK, true);
+    bench b = open_bench(folder, 0);
+    for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&long_tried, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    assert_int_equal(seen.plain, 2);
+    while (!atomic_load(&is_proving)) ndr_thread_yield();
+    close_bench(&b);
+    assert_false(atomic_load(&is_proving));
+    check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 1, .special = 1 });
+}
+
+/* This program again: it ends while a variant is tried, and leaves the context to the system. */
+static const char *self;
+
+static void tell_whether_it_proves(void)
+{
+    if (atomic_load(&is_proving)) _exit(3);
+}
+
+static int end_while_it_proves(void)
+{
+    ndr_context *own;
+    ndr_queue *on;
+    if (ndr_context_create(NULL, &own) != NDR_OK || ndr_queue_create(own, NULL, &on) != NDR_OK) return 1;
+    if (atexit(tell_whether_it_proves) != 0) return 1; /* called after what is registered later */
+    own->caps.info.warp_size = 32;
+    own->caps.disabled = 0;
+    if (ndr_op_run(&long_tried, &(ndr_order){ .queue = on }, NULL, NULL) != NDR_OK) return 1;
+    while (!atomic_load(&is_proving)) ndr_thread_yield();
+    return 0;
+}
+
+static void test_prove__ends_with_the_process(void **state)
+{
+    (void)state;
+    int ended;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("TSAN_OPTIONS", "report_thread_leaks=0", 1); /* nothing joins the thread, which has ended its work */
+        execl(self, self, "end", (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
 static void test_prove__asks_no_variant_that_is_turned_off(void **state)
@@ -297,9 +447,12 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
     const ndr_op_variant coarse = {
         .name = "coarse", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .launch = run_inexactly
     };
-    const ndr_op_variant rounded = {
-        .name = "rounded", .needs = NDR_NEEDS_ROUNDED_MMA, .plan = tiled->plan, .launch = run_rounded
-    };
+    const ndr_op_variant rounded = { .name = "rounded",
+                                     .needs = NDR_NEEDS_ROUNDED_MMA,
+                                     .cannot = ndr_matmul_is_unusual,
+                                     .write = tiled->write,
+                                     .plan = tiled->plan,
+                                     .launch = run_rounded };
     assert_true(is_proved(tiled));
     assert_false(is_proved(&idle));
     assert_false(is_proved(&inexact));
@@ -551,14 +704,22 @@ static int open_folder(void **state)
     return open_device(state);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "end") == 0) return end_while_it_proves();
+    self = argv[0];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prove__takes_a_variant_that_is_right_and_asks_it_once),
         cmocka_unit_test(test_prove__replaces_a_variant_that_is_wrong_and_keeps_that),
         cmocka_unit_test(test_prove__replaces_a_variant_that_does_not_build_and_keeps_that),
         cmocka_unit_test(test_prove__does_not_keep_a_failure_of_the_driver),
         cmocka_unit_test(test_prove__asks_a_variant_again_that_had_no_memory),
+        cmocka_unit_test(test_prove__rests_between_trials_without_memory),
+        cmocka_unit_test(test_prove__begins_after_the_call),
+        cmocka_unit_test(test_prove__tries_a_variant_at_once_for_an_explanation),
+        cmocka_unit_test(test_prove__tries_the_only_variant_at_once),
+        cmocka_unit_test(test_prove__ends_with_the_context_and_keeps_nothing),
+        cmocka_unit_test(test_prove__ends_with_the_process),
         cmocka_unit_test(test_prove__asks_no_variant_that_is_turned_off),
         cmocka_unit_test(test_prove__does_not_judge_a_variant_by_the_one_instead_of_it),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),

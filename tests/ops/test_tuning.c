@@ -418,6 +418,135 @@ static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
     }
 }
 
+/* ---- units ---- */
+
+static ndr_op_plan plan_of_units(const ndr_caps *caps, const ndr_matmul_request *product)
+{
+    const ndr_op_variant *units = variant_of(&ndr_matmul_operation, "units");
+    assert_null(ndr_op_cannot(units, product));
+    return ndr_op_make_plan(units, caps, product);
+}
+
+static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
+{
+    const ndr_caps caps = caps_with_warps();
+    const ndr_op_plan plan = plan_of_units(&caps, product);
+    assert_int_equal(number_after(plan.options, "-DTEAMS="), teams);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+}
+
+static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, unsigned width)
+{
+    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F16);
+    check_units(&product, teams, width);
+}
+
+/* All that the kernel has are in proofs. */
+static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
+{
+    (void)state;
+    check_tile_of_units(4096, 4096, 4096, 2, 256);
+    check_tile_of_units(2048, 2048, 2048, 2, 256);
+    check_tile_of_units(3072, 3072, 3072, 2, 192);
+    check_tile_of_units(1024, 1024, 1024, 1, 128);
+    check_tile_of_units(512, 512, 512, 1, 64);
+    check_tile_of_units(5, 40, 8, 1, 64); /* of proofs */
+    ndr_matmul_request triangle = product_of(1100, 1100, 136, NDR_DTYPE_BF16);
+    triangle.part = NDR_MATRIX_LOWER;
+    check_units(&triangle, 1, 128);
+    check_tile_of_units(259, 6536, 136, 1, 256);
+    check_tile_of_units(203, 6536, 115, 2, 128);
+    check_tile_of_units(331, 8176, 136, 2, 192);
+    check_tile_of_units(1660, 2552, 200, 2, 256);
+    check_tile_of_units(534, 5224, 72, 3, 128);
+    check_tile_of_units(1660, 2568, 400, 3, 192);
+}
+
+/* Groups of one round; stages within the local memory that such a device has; sums of parts in the workspace. */
+static void test_tuning__plans_of_units_fit_the_device(void **state)
+{
+    (void)state;
+    static const ndr_dtype types[][2] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_F32 },
+                                          { NDR_DTYPE_I8, NDR_DTYPE_I32 },  { NDR_DTYPE_U8, NDR_DTYPE_U8 } };
+    const ndr_caps caps = caps_with_warps();
+    for (size_t m = 0; m < COUNT_OF(sizes); ++m)
+        for (size_t n = 0; n < COUNT_OF(sizes); ++n)
+            for (size_t t = 0; t < 8; ++t) {
+                ndr_matmul_request product = product_of(sizes[m], sizes[n], t < 4 ? 100 : 10000, types[t % 4][0]);
+                product.output_dtype = types[t % 4][1];
+                product.c.element_bytes = ndr_dtype_size(product.output_dtype);
+                const ndr_op_plan plan = plan_of_units(&caps, &product);
+                const size_t groups = plan.range.global.size[0] / plan.range.local.size[0];
+                assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
+                assert_true(groups > 0 && groups <= caps.info.compute_units);
+                assert_true(number_after(plan.options, "-DSTAGES=") >= 3);
+                assert_true(plan.workspace_bytes >= NDR_WORKSPACE_HEAD_BYTES + groups * 3 * 128);
+            }
+}
+
+/* Matrices whose rows begin at multiples of 16 bytes are read in place, and bytes along the depth. */
+static void test_tuning__units_copy_what_the_copy_engine_cannot_read(void **state)
+{
+    (void)state;
+    enum { SIDE = 1024 };
+    const ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(SIDE, SIDE, SIDE, NDR_DTYPE_F16);
+    const size_t in_place = plan_of_units(&caps, &product).workspace_bytes, halves = (size_t)SIDE * SIDE * 2;
+    product.transposes_a = product.transposes_b = true;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
+    product.a.pitch = SIDE + 8;
+    product.b.offset = 8;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
+    product.a.pitch = SIDE + 4;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves);
+    product.b.offset = 1;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + 2 * halves);
+    product = product_of(SIDE, SIDE, SIDE, NDR_DTYPE_I8);
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves / 2);
+    product.transposes_b = true;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
+    product.transposes_a = true;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves / 2);
+}
+
+/* Rows that begin within lines of the cache make each stage slower: of large products they are copied, if there is
+ * memory. */
+static void test_tuning__units_copy_rows_within_lines_if_that_pays(void **state)
+{
+    (void)state;
+    ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F16);
+    const size_t in_place = plan_of_units(&caps, &product).workspace_bytes, halves = (size_t)4096 * 4096 * 2;
+    product.a.pitch = 4104;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves);
+    product.b.pitch = 4104;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + 2 * halves);
+    caps.info.global_memory_bytes = 2 * halves * 8;
+    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
+    assert_null(ndr_op_unsuited(variant_of(&ndr_matmul_operation, "units"), &caps, &product));
+}
+
+static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
+{
+    (void)state;
+    const ndr_op_variant *units = variant_of(&ndr_matmul_operation, "units");
+    const ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(units, &product), "the elements of a and b are not f16, bf16, i8 or u8");
+    product = product_of(64, 64, 64, NDR_DTYPE_F16);
+    assert_null(ndr_op_cannot(units, &product));
+    assert_null(ndr_op_unsuited(units, &caps, &product));
+    product.depth = 0;
+    assert_string_equal(ndr_op_cannot(units, &product), "there are no columns of a to multiply");
+    product = product_of(64, 64, 64, NDR_DTYPE_F16);
+    product.a.pitch = (size_t)1 << 32;
+    assert_string_equal(ndr_op_cannot(units, &product), "the matrices are too large for the copy engine");
+    product = product_of(8, 8, 8, NDR_DTYPE_F16);
+    assert_string_equal(ndr_op_unsuited(units, &caps, &product), "the products are too small for matrix units");
+}
+
+/* ---- parts ---- */
+
 static void check_plan_of_parts(const ndr_caps *caps, const ndr_op_plan *plan)
 {
     assert_true(plan->local_bytes <= 227 << 10 && plan->range.local.size[0] <= caps->info.max_group_size);
@@ -616,7 +745,8 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
     "more than 8 columns; "
 #define NO_MMA                                                                                             \
-    "not mma: the device lacks inline PTX that multiplies matrices of f64; not rounded: the device lacks " \
+    "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
+    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
     "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
     "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
@@ -1080,6 +1210,11 @@ int main(void)
         cmocka_unit_test(test_tuning__splits_only_what_blocked_can_take),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
+        cmocka_unit_test(test_tuning__units_take_the_tiles_that_fill_the_device),
+        cmocka_unit_test(test_tuning__plans_of_units_fit_the_device),
+        cmocka_unit_test(test_tuning__units_copy_what_the_copy_engine_cannot_read),
+        cmocka_unit_test(test_tuning__units_copy_rows_within_lines_if_that_pays),
+        cmocka_unit_test(test_tuning__units_refuse_what_they_cannot_multiply),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
         cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),

@@ -27,6 +27,7 @@ set(covered
   "ops/job: workspace reduce"
   "ops/choices: select tune"
   "ops/answers: selftest"
+  "ops/trial: prove"
   "ops/operand: reduce matmul"      # tests/ops/refusals.c
   "ops/array: map"
   "ops/names: map"

@@ -11,8 +11,8 @@
 
 /* In the order in which they are asked. */
 #define VARIANTS(V)                                                                         \
-    V(thin) V(packed) V(direct) V(few_rows_local) V(few_rows) V(few_cols) V(mma) V(rounded) \
-    V(halves) V(split) V(blocked) V(tiled)
+    V(thin) V(packed) V(direct) V(few_rows_local) V(few_rows) V(few_cols) V(mma) V(units) \
+    V(rounded) V(halves) V(split) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
 VARIANTS(DECLARE)
@@ -164,13 +164,28 @@ ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_mat
 
 double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i)
 {
-    return dtype == NDR_DTYPE_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+    switch (dtype) {
+    case NDR_DTYPE_F64: return ((const double *)from)[i];
+    case NDR_DTYPE_F16: return (double)ndr_f16_to_float(((const uint16_t *)from)[i]);
+    case NDR_DTYPE_BF16: return (double)ndr_bf16_to_float(((const uint16_t *)from)[i]);
+    case NDR_DTYPE_I8: return ((const int8_t *)from)[i];
+    case NDR_DTYPE_U8: return ((const uint8_t *)from)[i];
+    case NDR_DTYPE_I32: return ((const int32_t *)from)[i];
+    default: return (double)((const float *)from)[i];
+    }
 }
 
 static void set(ndr_dtype dtype, void *to, size_t i, double value)
 {
-    if (dtype == NDR_DTYPE_F64) ((double *)to)[i] = value;
-    else ((float *)to)[i] = (float)value;
+    switch (dtype) {
+    case NDR_DTYPE_F64: ((double *)to)[i] = value; break;
+    case NDR_DTYPE_F16: ((uint16_t *)to)[i] = ndr_f16_from_float((float)value); break;
+    case NDR_DTYPE_BF16: ((uint16_t *)to)[i] = ndr_bf16_from_float((float)value); break;
+    case NDR_DTYPE_I8: ((int8_t *)to)[i] = (int8_t)value; break;
+    case NDR_DTYPE_U8: ((uint8_t *)to)[i] = (uint8_t)value; break;
+    case NDR_DTYPE_I32: ((int32_t *)to)[i] = (int32_t)value; break;
+    default: ((float *)to)[i] = (float)value;
+    }
 }
 
 ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, ndr_matmul_element *element,
@@ -180,7 +195,8 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
     *host = malloc(bytes);
     if (!*host)
         return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for %zu bytes of %s", matrix->call, bytes, matrix->name);
-    for (size_t i = 0; i < count; ++i) set(dtype, *host, i, NAN);
+    const double poison = ndr_dtype_describe(dtype)->is_float ? (double)NAN : 99;
+    for (size_t i = 0; i < count; ++i) set(dtype, *host, i, poison);
     for (size_t i = 0; i < matrix->rows && element; ++i)
         for (size_t j = 0; j < matrix->cols; ++j)
             set(dtype, *host, matrix->offset + i * matrix->pitch + j, element(from, i, j));

@@ -111,8 +111,8 @@ ndr_operand ndr_matmul_operand(const char *call, const char *name, const ndr_mat
 /* Pure: element i of a matrix on the host. */
 double ndr_matmul_get(ndr_dtype dtype, const void *from, size_t i);
 
-/* Make a matrix of these elements on the host and on the device, with NaN around its rows. `element` NULL: all are NaN.
- * The caller frees both, also after a failure. */
+/* Make a matrix of these elements on the host and on the device, with NaN around its rows, or 99 if they are integers.
+ * `element` NULL: all are so. The caller frees both, also after a failure. */
 typedef double ndr_matmul_element(const void *from, size_t row, size_t col);
 ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtype dtype, ndr_matmul_element *element,
                              const void *from, void **host);

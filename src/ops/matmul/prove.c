@@ -11,33 +11,56 @@
 #include <stdlib.h>
 
 /* Elements are 2^(-spread ... 0) * 2^exponent, with all bits of the type, or the 11 to which `rounded` may round them,
- * so that it must keep the bound of the others; without signs rounding errors add up. Every `period`-th step has other
- * exponents, which makes elements too small for parts; 0: none has. Sizes are odd, rows are not aligned, and the depths
- * end within a step. Some cases take the widest tiles. */
+ * so that it must keep the bound of the others; without signs rounding errors add up. Integers have all values. Every
+ * `period`-th step has other exponents, which makes elements too small for parts; 0: none has. */
 typedef struct hard_case {
     size_t m, n, k, gap, offset;
     double alpha, beta;
     int a_exponent, b_exponent, spread;
     bool has_signs, has_infinities;
     unsigned period;
-    int a_rise, b_rise; /* of the exponents at these steps */
+    int a_rise, b_rise;      /* of the exponents at these steps */
+    ndr_dtype dtype, output; /* NONE: f32 or f64, as the variant takes them */
+    bool transposes_a, transposes_b;
+    ndr_matrix_part part;
+    size_t count; /* of a batch */
 } hard_case;
 
+#define OF(in, out, ...) .dtype = NDR_DTYPE_##in, .output = NDR_DTYPE_##out, __VA_ARGS__
+
+/* Sizes are odd, rows are not aligned, and the depths end within a step. Some cases take the widest tiles. */
 static const hard_case cases[] = {
-    { 129, 65, 64, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0 },
-    { 131, 200, 173, 3, 1, 0.5, -2, 0, 0, 30, true, false, 0, 0, 0 },
-    { 128, 128, 515, 4, 4, 1, 0, 0, 0, 0, false, false, 0, 0, 0 },
-    { 70, 130, 160, 1, 2, 1, 1, -128, 7, 3, true, false, 0, 0, 0 },
-    { 70, 130, 160, 0, 0, -1, 0, 90, -125, 9, true, false, 0, 0, 0 },
-    { 130, 130, 131, 0, 0, 1, 0, 0, 0, 5, true, true, 0, 0, 0 },
-    { 130, 70, 389, 1, 3, 1, 0, 0, 0, 0, false, false, 64, 30, -40 },     /* outliers against elements near 0 */
-    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 29, -1000 },   /* against zeros: the least that parts take */
-    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -37, 1 },     /* as many small elements as parts take */
-    { 130, 70, 389, 1, 3, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 }, /* smaller than parts take */
-    { 2050, 6000, 130, 0, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0 },
-    { 2050, 6000, 130, 0, 0, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000 },
-    { 2052, 2052, 131, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0 },
-    { 2043, 2043, 97, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0 },
+    { 129, 65, 64, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0, .count = 1 },
+    { 131, 200, 173, 3, 1, 0.5, -2, 0, 0, 30, true, false, 0, 0, 0, .count = 1 },
+    { 128, 128, 515, 4, 4, 1, 0, 0, 0, 0, false, false, 0, 0, 0, .count = 1 },
+    { 70, 130, 160, 1, 2, 1, 1, -128, 7, 3, true, false, 0, 0, 0, .count = 1 },
+    { 70, 130, 160, 0, 0, -1, 0, 90, -125, 9, true, false, 0, 0, 0, .count = 1 },
+    { 130, 130, 131, 0, 0, 1, 0, 0, 0, 5, true, true, 0, 0, 0, .count = 1 },
+    /* outliers against elements near 0; against zeros, the least that parts take */
+    { 130, 70, 389, 1, 3, 1, 0, 0, 0, 0, false, false, 64, 30, -40, .count = 1 },
+    { 130, 70, 389, 0, 0, 1, 0, 0, 0, 0, false, false, 64, 29, -1000, .count = 1 },
+    /* as many small elements as parts take; smaller ones */
+    { 130, 70, 388, 0, 0, 1, 0, 40, 40, 7, false, false, 4, -37, 1, .count = 1 },
+    { 130, 70, 389, 1, 3, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000, .count = 1 },
+    { 2050, 6000, 130, 0, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0, .count = 1 },
+    { 2050, 6000, 130, 0, 0, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000, .count = 1 },
+    { 2052, 2052, 131, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0, .count = 1 },
+    { 2043, 2043, 97, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0, .count = 1 },
+    /* narrow types: smaller than a box of the copy engine, in parts of the depth, and, on 132 units, all tiles */
+    { 5, 40, 8, 0, 0, 1, 0, 0, 0, 5, true, false, 0, 0, 0, OF(F16, F16, .count = 3) },
+    { 129, 65, 64, 0, 0, 1, 0, 0, 0, 5, true, false, 0, 0, 0, OF(F16, F16, .count = 3) },
+    { 131, 200, 1173, 3, 1, 0.5, -2, 0, 0, 3, true, true, 0, 0, 0, OF(F16, F16, .count = 2) },
+    { 190, 130, 4104, 8, 8, 1, 0, 4, -18, 6, false, false, 0, 0, 0, OF(F16, F32, .transposes_a = true, .count = 1) },
+    { 1660, 2552, 200, 8, 8, 1, 0, 0, 0, 7, true, false, 0, 0, 0, OF(F16, F16, .transposes_b = true, .count = 1) },
+    { 259, 6536, 136, 0, 0, 2, 1, 0, 0, 3, false, false, 0, 0, 0, OF(F16, BF16, .count = 1) },
+    { 534, 5224, 72, 8, 0, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(F16, F16, .count = 1) },
+    { 203, 6536, 115, 0, 0, 1, 1, -60, 50, 9, true, true, 0, 0, 0, OF(BF16, F32, .transposes_b = true, .count = 1) },
+    { 331, 8176, 136, 5, 3, -1, 1, 0, 0, 7, true, false, 0, 0, 0, OF(BF16, BF16, .transposes_a = true, .count = 1) },
+    { 1100, 1100, 136, 8, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0,
+      OF(BF16, BF16, .part = NDR_MATRIX_LOWER, .count = 1) },
+    { 129, 65, 515, 1, 3, 2, -1, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .count = 2) },
+    { 1660, 2568, 400, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .transposes_b = true, .count = 1) },
+    { 190, 130, 4104, 0, 0, 1, 0, 0, 0, 0, false, false, 0, 0, 0, OF(U8, I32, .transposes_a = true, .count = 1) },
 };
 
 /* ---- matrices ---- */
@@ -62,6 +85,7 @@ static int exponent_at(const hard_case *h, unsigned matrix, size_t i, size_t j)
 typedef struct source {
     const hard_case *h;
     ndr_accuracy accuracy;
+    ndr_dtype dtype;
     unsigned matrix;
 } source;
 
@@ -71,6 +95,8 @@ static double element(const void *from, size_t i, size_t j)
     const hard_case *h = s->h;
     const uint64_t bits = hash(s->matrix + ((uint64_t)i << 32 | j));
     const int exponent = exponent_at(h, s->matrix, i, j);
+    if (s->dtype == NDR_DTYPE_U8) return (double)(uint8_t)bits;
+    if (!ndr_dtype_describe(s->dtype)->is_float) return (double)(int8_t)bits;
     if (h->has_infinities && bits % 4099 == 0) return bits & 1 << 20 ? INFINITY : NAN;
     const uint64_t fraction = s->accuracy == NDR_ACCURACY_TF32 ? bits >> 54 << 42 : bits >> 12;
     const double size = ldexp(1 + (double)fraction * 0x1p-52, exponent - (int)(bits >> 1 & 63) % (h->spread + 1));
@@ -85,62 +111,102 @@ typedef struct product {
     void *a, *b, *c, *got; /* on the host */
 } product;
 
-static double at(const product *p, const ndr_operand *m, const void *from, size_t row, size_t col)
+static double at(const ndr_operand *m, ndr_dtype dtype, const void *from, size_t row, size_t col)
 {
-    return ndr_matmul_get(p->request.dtype, from, m->offset + row * m->pitch + col);
+    return ndr_matmul_get(dtype, from, m->offset + row * m->pitch + col);
+}
+
+/* Element (row, col) of op(a) or op(b) of a product; the matrices of a batch lie below each other. */
+static double factor(const product *p, const ndr_operand *m, const void *from, bool transposes, size_t which,
+                     size_t row, size_t col)
+{
+    const size_t first = which * m->rows;
+    const ndr_dtype dtype = p->request.dtype;
+    return transposes ? at(m, dtype, from, first + col, row) : at(m, dtype, from, first + row, col);
+}
+
+/* The error of rounding to the type of c: half of its last bit, and of the least number. */
+static long double rounding_of(ndr_dtype dtype, long double x)
+{
+    if (dtype == NDR_DTYPE_F16) return fabsl(x) * 0x1p-11L + 0x1p-25L;
+    return dtype == NDR_DTYPE_BF16 ? fabsl(x) * 0x1p-8L + 0x1p-134L : 0;
 }
 
 /* A loop in the type itself gives an infinity where a sum passes the largest number; no case comes near it. */
-static bool is_right_at(const product *p, size_t row, size_t col)
+static bool is_right_at(const product *p, size_t which, size_t row, size_t col)
 {
-    const bool is_f64 = p->request.dtype == NDR_DTYPE_F64;
+    const ndr_matmul_request *r = &p->request;
+    const ndr_dtype output = ndr_matmul_output(r);
+    const bool is_f64 = r->dtype == NDR_DTYPE_F64;
     const double eps = is_f64 ? DBL_EPSILON : FLT_EPSILON, least = is_f64 ? DBL_MIN : FLT_MIN;
-    const double k = (double)p->h->k, got = at(p, &p->request.c, p->got, row, col);
+    const double k = (double)p->h->k, got = at(&r->c, output, p->got, which * p->h->m + row, col);
     long double sum = 0, size = 0;
     for (size_t i = 0; i < p->h->k; ++i) {
-        const long double term = (long double)at(p, &p->request.a, p->a, row, i) * at(p, &p->request.b, p->b, i, col);
+        const long double term = (long double)factor(p, &r->a, p->a, r->transposes_a, which, row, i)
+                                 * factor(p, &r->b, p->b, r->transposes_b, which, i, col);
         sum += term;
         size += fabsl(term);
     }
-    const long double old = p->h->beta != 0 ? p->h->beta * (long double)at(p, &p->request.c, p->c, row, col) : 0;
-    const long double wanted = p->h->alpha * sum + old;
-    const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old)) + 2 * k * least;
+    const double before = p->h->beta != 0 ? at(&r->c, output, p->c, which * p->h->m + row, col) : 0;
+    const long double old = p->h->beta * (long double)before, wanted = p->h->alpha * sum + old;
+    if (ndr_matmul_is_integer(r)) return got == (double)wanted;
     if (isnan(wanted)) return isnan(got);
     if (isinf(wanted)) return got == (double)wanted;
-    return fabsl(wanted - got) <= bound;
+    const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old)) + 2 * k * least;
+    return fabsl(wanted - got) <= bound + rounding_of(output, fabsl(wanted) + bound);
 }
 
-/* Of large products some rows, the last one among them. What lies between the rows must be as before: NaN. */
+static bool is_in_part(const hard_case *h, size_t row, size_t col)
+{
+    if (col >= h->n) return false;
+    return h->part == NDR_MATRIX_WHOLE || (h->part == NDR_MATRIX_LOWER ? col <= row : col >= row);
+}
+
+static bool is_as_before(const product *p, size_t row, size_t col)
+{
+    const ndr_operand *c = &p->request.c;
+    const size_t from = (c->offset + row * c->pitch + col) * c->element_bytes;
+    return memcmp((const char *)p->got + from, (const char *)p->c + from, c->element_bytes) == 0;
+}
+
+/* Of large products some rows, the last one among them. What lies beside the product must be as before. */
 static bool is_right_everywhere(const product *p)
 {
     enum { ELEMENTS = 1 << 22 };
-    const size_t step = 1 + p->h->m * p->h->n * p->h->k / ELEMENTS, pitch = p->h->n + p->h->gap;
-    for (size_t row = p->h->m; row-- > 0; row = row < step ? 0 : row + 1 - step) {
-        for (size_t col = 0; col < p->h->n; ++col)
-            if (!is_right_at(p, row, col)) return false;
-        for (size_t col = p->h->n; col < pitch; ++col)
-            if (!isnan(at(p, &p->request.c, p->got, row, col))) return false;
-    }
+    const hard_case *h = p->h;
+    const size_t rows = h->m * h->count, step = 1 + rows * h->n * h->k / ELEMENTS;
+    for (size_t row = rows; row-- > 0; row = row < step ? 0 : row + 1 - step)
+        for (size_t col = 0; col < h->n + h->gap; ++col)
+            if (is_in_part(h, row % h->m, col) ? !is_right_at(p, row / h->m, row % h->m, col)
+                                               : !is_as_before(p, row, col))
+                return false;
     return true;
 }
 
+/* The matrices of a batch lie below each other. */
 static ndr_status create(ndr_context *context, product *p, unsigned which, ndr_operand *matrix, size_t rows,
-                         size_t cols, void **host)
+                         size_t cols, ndr_dtype dtype, void **host)
 {
-    const ndr_matrix described = { NULL, p->h->offset, rows, cols, cols + p->h->gap };
-    const source s = { p->h, p->request.accuracy, which };
-    *matrix = ndr_matmul_operand("ndr_matmul", "a proof", &described, p->request.dtype);
-    return ndr_matmul_create(context, matrix, p->request.dtype, which == C && p->h->beta == 0 ? NULL : element, &s,
-                             host);
+    const size_t count = p->h->count;
+    const ndr_matrix described = { NULL, p->h->offset, rows * count, cols, cols + p->h->gap };
+    const source s = { p->h, p->request.accuracy, dtype, which };
+    *matrix = ndr_matmul_operand("ndr_matmul", "a proof", &described, dtype);
+    NDR_TRY(ndr_matmul_create(context, matrix, dtype, which == C && p->h->beta == 0 ? NULL : element, &s, host));
+    matrix->rows = rows;
+    matrix->further = count - 1;
+    matrix->stride = count > 1 ? rows * matrix->pitch : 0;
+    return NDR_OK;
 }
 
 /* By what the context would take if `variant` is NULL. */
 static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, product *p, bool *is_right)
 {
     const hard_case *h = p->h;
-    NDR_TRY(create(queue->context, p, A, &p->request.a, h->m, h->k, &p->a));
-    NDR_TRY(create(queue->context, p, B, &p->request.b, h->k, h->n, &p->b));
-    NDR_TRY(create(queue->context, p, C, &p->request.c, h->m, h->n, &p->c));
+    const bool ta = h->transposes_a, tb = h->transposes_b;
+    const ndr_dtype in = p->request.dtype, out = ndr_matmul_output(&p->request);
+    NDR_TRY(create(queue->context, p, A, &p->request.a, ta ? h->k : h->m, ta ? h->m : h->k, in, &p->a));
+    NDR_TRY(create(queue->context, p, B, &p->request.b, tb ? h->n : h->k, tb ? h->k : h->n, in, &p->b));
+    NDR_TRY(create(queue->context, p, C, &p->request.c, h->m, h->n, out, &p->c));
     const size_t bytes = ndr_buffer_size(p->request.c.buffer);
     p->got = malloc(bytes);
     if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
@@ -165,10 +231,18 @@ static ndr_status multiply_and_free(ndr_queue *queue, const ndr_op_variant *vari
     return status;
 }
 
-static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, ndr_dtype dtype, const hard_case *h,
-                           bool *is_right)
+static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, const hard_case *h, bool *is_right)
 {
-    product p = { .h = h, .request = { .dtype = dtype, .alpha = h->alpha, .beta = h->beta, .depth = h->k } };
+    const ndr_dtype dtype = variant->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
+    product p = { .h = h,
+                  .request = { .dtype = h->dtype ? h->dtype : dtype,
+                               .output_dtype = h->output,
+                               .alpha = h->alpha,
+                               .beta = h->beta,
+                               .depth = h->k,
+                               .transposes_a = h->transposes_a,
+                               .transposes_b = h->transposes_b,
+                               .part = h->part } };
     p.request.accuracy = variant->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
     if (ndr_op_cannot(variant, &p.request)) return NDR_OK;
     return multiply_and_free(queue, variant, &p, is_right);
@@ -177,9 +251,10 @@ static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, ndr_
 ndr_status ndr_matmul_prove(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right)
 {
     *is_right = true;
-    const ndr_dtype dtype = variant->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
-    for (size_t i = 0; i < NDR_COUNT_OF(cases) && *is_right; ++i)
-        NDR_TRY(try_case(queue, variant, dtype, &cases[i], is_right));
+    for (size_t i = 0; i < NDR_COUNT_OF(cases) && *is_right; ++i) {
+        NDR_TRY(ndr_op_goes_on(queue));
+        NDR_TRY(try_case(queue, variant, &cases[i], is_right));
+    }
     return NDR_OK;
 }
 
@@ -195,6 +270,9 @@ static const struct {
     { 3, 1031, 1033, NDR_DTYPE_F32, 0, false },
     { 127, 131, 137, NDR_DTYPE_F32, 0, true },
     { 67, 1033, 257, NDR_DTYPE_F32, 0, false },
+    { 67, 131, 137, NDR_DTYPE_F16, 0, true },
+    { 67, 131, 137, NDR_DTYPE_BF16, 0, false },
+    { 67, 131, 137, NDR_DTYPE_I8, 0, true },
     { 1, 1, 1, NDR_DTYPE_F32, 0, true },
     { 31, 1, 4097, NDR_DTYPE_F32, 0, false },
     { 7, 8209, 1031, NDR_DTYPE_F32, 0, true },
@@ -204,9 +282,11 @@ static const struct {
     { 1031, 1033, 1039, NDR_DTYPE_F32, NDR_ACCURACY_TF32, false },
     { 7, 8209, 1031, NDR_DTYPE_F64, 0, false },
     { 1031, 1033, 1039, NDR_DTYPE_F64, 0, true },
+    { 1031, 1033, 1039, NDR_DTYPE_F16, 0, false },
+    { 1031, 1033, 1039, NDR_DTYPE_U8, 0, true },
 };
 
-enum { FOR_ALL = 3 };
+enum { FOR_ALL = 6 };
 
 static bool applies(const ndr_device_info *device, size_t i)
 {
@@ -217,7 +297,9 @@ static bool applies(const ndr_device_info *device, size_t i)
 ndr_status ndr_matmul_ask(ndr_trial *t, size_t i)
 {
     ndr_context *const context = t->queue->context;
-    hard_case h = { .m = shapes[i].m, .n = shapes[i].n, .k = shapes[i].k, .alpha = 1, .spread = 3, .has_signs = true };
+    hard_case h = {
+        .m = shapes[i].m, .n = shapes[i].n, .k = shapes[i].k, .alpha = 1, .spread = 3, .has_signs = true, .count = 1
+    };
     bool is_right = true;
     if (!applies(&context->caps.info, i)) return NDR_OK;
     if (shapes[i].is_padded) h.gap = h.offset = 3, h.alpha = 2, h.beta = -1;

@@ -124,7 +124,7 @@ static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 
 extern const ndr_op_variant ndr_matmul_blocked;
 #define IN_PARTS(parts, first)                                                                                    \
     .others = { first }, .form = (parts), .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, \
-    .prove = ndr_matmul_prove, .instead = &ndr_matmul_blocked
+    .prove = ndr_matmul_prove, .proves_later = true, .instead = &ndr_matmul_blocked
 
 NDR_OP_VARIANT(matmul, split, "gemm_split", NDR_NEEDS_BF16_MMA, IN_PARTS(3, "gemm_split_parts"));
 NDR_OP_VARIANT(matmul, halves, "gemm_halves", NDR_NEEDS_F16_MMA, IN_PARTS(2, "gemm_halves_parts"));

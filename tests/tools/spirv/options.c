@@ -1,4 +1,5 @@
-/* options.c - print the build options of the bundled kernels: a file under kernels/, a tab, the options.
+/* options.c - print the build options of the bundled kernels: a file under kernels/, a tab, the options. With the
+ * argument "warps" only those of products, on a GPU with NVIDIA's matrix units.
  *
  * The devices are made up: a CPU, a GPU, a device with little local memory and one with groups of one item. Each comes
  * also with every word of NDR_DISABLE, and with OpenCL C 1.2 and 3.0. The options come from the rows of the
@@ -14,6 +15,7 @@
 #include "ops/sort/top_k.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -314,9 +316,63 @@ static void print_device(ndr_device_info info, unsigned c_version, unsigned disa
     print_line(&caps, "probe/progress.cl", "");
 }
 
-int main(void)
+/* Each narrow type with an output, in all forms. */
+static void print_narrow(const ndr_caps *caps)
+{
+    static const ndr_dtype types[][2] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_BF16 },
+                                          { NDR_DTYPE_F16, NDR_DTYPE_F32 }, { NDR_DTYPE_I8, NDR_DTYPE_I32 },
+                                          { NDR_DTYPE_U8, NDR_DTYPE_I32 } };
+    static const size_t sides[] = { 500, 1000, 3000, 4096 };
+    for (size_t t = 0; t < COUNT_OF(types); ++t)
+        for (size_t i = 0; i < COUNT_OF(sides); ++i) {
+            const size_t side = sides[i], bytes = ndr_dtype_size(types[t][0]);
+            const ndr_operand in = { .rows = side, .cols = side, .pitch = side, .element_bytes = bytes };
+            const ndr_operand out = {
+                .rows = side, .cols = side, .pitch = side, .element_bytes = ndr_dtype_size(types[t][1])
+            };
+            print_variants(caps, &ndr_matmul_operation,
+                           &(ndr_matmul_request){ .dtype = types[t][0],
+                                                  .output_dtype = types[t][1],
+                                                  .a = in,
+                                                  .b = in,
+                                                  .c = out,
+                                                  .transposes_a = i & 1,
+                                                  .transposes_b = i & 2,
+                                                  .part = (ndr_matrix_part)(i % 3),
+                                                  .core = ndr_core_of(0),
+                                                  .depth = side });
+        }
+}
+
+static void print_units(void)
+{
+    /* each tile of `units` */
+    static const size_t shapes[][3] = { { 259, 6536, 136 }, { 203, 6536, 115 }, { 331, 8176, 136 },
+                                        { 534, 5224, 72 },  { 1660, 2568, 400 } };
+    ndr_device_info info = devices[1];
+    info.warp_size = 32;
+    info.has_f64 = true;
+    info.max_buffer_bytes = info.global_memory_bytes = (uint64_t)1 << 30;
+    const ndr_caps caps = { .info = info, .c_version = 120, .registers = 1 << 16 };
+    print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
+    print_products(&caps, NDR_DTYPE_F64, ndr_core_of(0));
+    print_narrow(&caps);
+    for (size_t i = 0; i < COUNT_OF(shapes); ++i) {
+        const size_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+        print_variants(&caps, &ndr_matmul_operation,
+                       &(ndr_matmul_request){ .dtype = NDR_DTYPE_F16,
+                                              .a = { .rows = m, .cols = k, .pitch = k, .element_bytes = 2 },
+                                              .b = { .rows = k, .cols = n, .pitch = n, .element_bytes = 2 },
+                                              .c = { .rows = m, .cols = n, .pitch = n, .element_bytes = 2 },
+                                              .core = ndr_core_of(0),
+                                              .depth = k });
+    }
+}
+
+int main(int argc, char **argv)
 {
     unsigned everything;
+    if (argc == 2 && strcmp(argv[1], "warps") == 0) return print_units(), 0;
     const ndr_status status = ndr_caps_parse_disable(
         "fp64,int64_atomics,sub_groups,float_atomics,memory_order,ptx,progress", &everything);
     if (status != NDR_OK) {

@@ -1,0 +1,555 @@
+/* units.cl - C = alpha * A * B + beta * C of half, bfloat16 or bytes, row-major, by a GPU's matrix units.
+ *
+ *   A is m x k, B is k x n, C is m x n; offsets, pitches and strides are in elements. elements.clh has their types and
+ *   forms.
+ *
+ * A group computes one TILE_M x TILE_N tile of C after the other. Its last warps let the copy engine bring the steps of
+ * A and B to local memory, into STAGES stages in turn; TEAMS teams of 4 warps multiply 64 rows each. Each stage has two
+ * barriers: `full` ends a phase when its bytes have come, `empty` when all teams have read them. The copy engine takes
+ * the matrices where they are, and the matrix units take those of 16 bits in either order, so nothing is packed. Bytes
+ * they take along k alone. Matrices that are stored otherwise, or whose rows do not begin at multiples of 16 bytes, are
+ * copied to the workspace by gemm_units_bring(), and those whose rows do not begin at lines of the cache, if that pays.
+ *
+ * Tiles that leave matrix units idle, the last ones or all of them, are computed in parts of the depth: their sums go
+ * to the workspace, and gemm_units_add() adds them, always in the same order. */
+
+/* Defaults, with which the file compiles by itself. */
+#ifndef TEAMS
+#define T float
+#define IN f16
+#define OUT f16
+#define TEAMS 2    /* 1 to 3 */
+#define TILE_N 256 /* 64, 128, 192 or 256 columns of C */
+#define STAGES 4
+#endif
+#include "matmul/elements.clh"
+#include "matmul/products.clh"
+#include "shared/units.h"
+#include "ndr/detail/workspace.h"
+
+/* ---- types ---- */
+
+#define BYTES_f16 2
+#define BYTES_bf16 2
+#define BYTES_i8 1
+#define BYTES_u8 1
+#define BYTES_f32 4
+#define BYTES_i32 4
+#define IN_BYTES JOIN(BYTES_, IN)
+#define OUT_BYTES JOIN(BYTES_, OUT)
+#define BITS_1 uchar
+#define BITS_2 ushort
+#define BITS_4 uint
+#define IN_BITS JOIN(BITS_, IN_BYTES) /* the bits of an element of A or B */
+#define OUT_BITS JOIN(BITS_, OUT_BYTES)
+
+/* ---- copies of A and B ---- */
+
+#define CHUNK NDR_UNITS_CHUNK
+#define PIECE (16 / IN_BYTES) /* elements of 16 bytes */
+#define COPY_ITEMS 256
+
+static inline void put_element(uint *x, uint i, IN_BITS element)
+{
+    x[i * IN_BYTES / 4] |= (uint)element << 8 * (i * IN_BYTES % 4);
+}
+
+/* Copy rows of a chunk, so that each begins at a multiple of 16 bytes. */
+static inline void copy_chunk(global uint4 *to, ulong to_pitch, global const IN_BITS *from, ulong pitch, uint rows,
+                              uint cols)
+{
+    const uint pieces = CHUNK / PIECE, piece = get_local_id(0) % pieces;
+    for (uint row = get_local_id(0) / pieces; row < rows; row += COPY_ITEMS / pieces) {
+        uint x[4] = { 0, 0, 0, 0 };
+#pragma unroll
+        for (uint i = 0; i < PIECE; ++i)
+            if (piece * PIECE + i < cols) put_element(x, i, from[row * pitch + piece * PIECE + i]);
+        if (piece * PIECE < cols) to[row * to_pitch + piece] = (uint4)(x[0], x[1], x[2], x[3]);
+    }
+}
+
+/* Copy columns of a chunk as rows. */
+static inline void turn_chunk(global uint4 *to, ulong to_pitch, global const IN_BITS *from, ulong pitch, uint rows,
+                              uint cols, local IN_BITS *copy)
+{
+    enum { PITCH = CHUNK + 4 / IN_BYTES };
+    const uint pieces = CHUNK / PIECE, piece = get_local_id(0) % pieces;
+    for (uint i = get_local_id(0); i < CHUNK * CHUNK; i += COPY_ITEMS)
+        copy[i / CHUNK * PITCH + i % CHUNK] =
+            i / CHUNK < rows && i % CHUNK < cols ? from[i / CHUNK * pitch + i % CHUNK] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint col = get_local_id(0) / pieces; col < cols; col += COPY_ITEMS / pieces) {
+        uint x[4] = { 0, 0, 0, 0 };
+#pragma unroll
+        for (uint i = 0; i < PIECE; ++i) put_element(x, i, copy[(piece * PIECE + i) * PITCH + col]);
+        if (piece * PIECE < rows) to[col * to_pitch + piece] = (uint4)(x[0], x[1], x[2], x[3]);
+    }
+}
+
+/* Copy or turn matrices of rows x cols elements: over the chunks, one group each. The copies begin `to_offset` bytes
+ * behind the workspace's head; `to_pitch` and `to_stride` are in 16 bytes. */
+kernel __attribute__((reqd_work_group_size(COPY_ITEMS, 1, 1))) void
+gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ulong offset, ulong pitch, ulong stride,
+                 uint is_turned, global uint *restrict workspace, ulong to_offset, ulong to_pitch, ulong to_stride)
+{
+    local IN_BITS copy[CHUNK * (CHUNK + 4 / IN_BYTES)];
+    const uint across = (uint)((cols + CHUNK - 1) / CHUNK), down = (uint)((rows + CHUNK - 1) / CHUNK);
+    const uint chunk = get_group_id(0) % (across * down), matrix = get_group_id(0) / (across * down);
+    const ulong row = (ulong)(chunk / across) * CHUNK, col = (ulong)(chunk % across) * CHUNK;
+    const uint some_rows = (uint)min(rows - row, (ulong)CHUNK), some_cols = (uint)min(cols - col, (ulong)CHUNK);
+    global uint4 *const to = (global uint4 *)(workspace + NDR_WORKSPACE_HEAD) + to_offset / 16 + matrix * to_stride;
+    from += offset + matrix * stride + row * pitch + col;
+    if (is_turned) turn_chunk(to + col * to_pitch + row / PIECE, to_pitch, from, pitch, some_rows, some_cols, copy);
+    else copy_chunk(to + row * to_pitch + col / PIECE, to_pitch, from, pitch, some_rows, some_cols);
+}
+
+#ifdef NDR_PTX
+
+/* ---- sizes ---- */
+
+#define TEAM 128 /* items */
+#define GROUP (TEAM * (TEAMS + 1))
+#define TILE_M (64 * TEAMS)
+#define SUMS (TILE_N / 2)                /* of an item */
+#define STEPS (BOX_ROW_BYTES / IN_BYTES) /* of a stage */
+#define BOX_BYTES (64 * BOX_ROW_BYTES)
+#define A_BYTES (TILE_M * BOX_ROW_BYTES) /* of a stage */
+#define B_BYTES (TILE_N * BOX_ROW_BYTES)
+#define STAGE_BYTES (A_BYTES + B_BYTES)
+#define BOX_COLS (BOX_ROW_BYTES / OUT_BYTES)  /* of C */
+#define BOXES (TILE_N < 2 * BOX_COLS ? 1 : 2) /* of C in local memory, for a team */
+#define OUT_COLS (BOXES * BOX_COLS)
+
+#define SOME_SUMS 32 /* for which C is loaded at once */
+
+/* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
+#define SUM4_float float4
+#define SUM4_uint uint4
+#define SUM4 JOIN(SUM4_, T)
+#define PAIR_f16 ushort2
+#define PAIR_bf16 ushort2
+#define PAIR_f32 float2
+#define PAIR_i32 int2
+#define PAIR_i8 char2
+#define PAIR_u8 uchar2
+#define PAIR JOIN(PAIR_, OUT)
+#define ROUND_PAIR_f16 round_halves
+#define ROUND_PAIR_bf16 round_bfloats
+#define ROUND_PAIR JOIN(ROUND_PAIR_, OUT)
+#define MAP_OF_f16 MAP_OF_HALVES
+#define MAP_OF_bf16 MAP_OF_BFLOATS
+#define MAP_OF_f32 MAP_OF_FLOATS
+#define MAP_OF_i32 MAP_OF_INTS
+#define MAP_OF_i8 MAP_OF_BYTES
+#define MAP_OF_u8 MAP_OF_BYTES
+
+/* ---- units of work ---- */
+
+/* C = alpha * A * B + beta * C, and what of it which unit of work computes. */
+typedef struct product {
+    uint m, n, k, alone;     /* products with an A of their own: all, or 1 */
+    uint alone_b;            /* the same for B */
+    uint tiles;              /* of a product */
+    uint units, whole;       /* tiles and parts of tiles; tiles that are computed whole, which come first */
+    uint parts, part_stages; /* of each of the others; stages of a part, the last one may have fewer */
+    T alpha, beta;
+    global OUT_T *c; /* element (0, 0) of product 0 */
+    ulong c_pitch, c_stride;
+    uint c_is_mapped; /* rows begin at multiples of 16 bytes, and whole tiles are stored */
+} product;
+
+/* Where a search for tiles stands: a column of a band, and how many tiles come before it. */
+typedef struct place {
+    uint product, band, col, before;
+} place;
+
+/* A tile, or a part of one. */
+typedef struct unit {
+    uint row, col, product; /* the first ones */
+    uint first, stages;     /* of A and B */
+    uint part;              /* its number among all parts, if it is one */
+    bool is_whole;
+} unit;
+
+/* The rows of tiles of a band that a column of tiles has. */
+static inline uint2 rows_of(const product *p, uint band, uint col)
+{
+    uint first = band, end = min(band + NDR_UNITS_BAND, (p->m + TILE_M - 1) / TILE_M);
+#if PART == 1
+    first = max(first, col * TILE_N / TILE_M);
+#elif PART == 2
+    end = min(end, (col * TILE_N + TILE_N - 1) / TILE_M + 1);
+#endif
+    return (uint2)(first, max(first, end));
+}
+
+/* The unit `index`; the place is that of an earlier one, or zeros. */
+static inline unit find_unit(const product *p, uint index, place *at)
+{
+    const uint part = index < p->whole ? 0 : (index - p->whole) % p->parts;
+    const uint tile = index < p->whole ? index : p->whole + (index - p->whole) / p->parts;
+    const uint stages = (p->k + STEPS - 1) / STEPS, tiles_n = (p->n + TILE_N - 1) / TILE_N;
+    const uint within = tile % p->tiles;
+    unit found;
+    found.product = tile / p->tiles;
+    if (found.product != at->product) {
+        at->product = found.product;
+        at->band = at->col = at->before = 0;
+    }
+    uint2 rows = rows_of(p, at->band, at->col);
+    while (within - at->before >= rows.y - rows.x) {
+        at->before += rows.y - rows.x;
+        if (++at->col == tiles_n) {
+            at->col = 0;
+            at->band += NDR_UNITS_BAND;
+        }
+        rows = rows_of(p, at->band, at->col);
+    }
+    found.row = (rows.x + within - at->before) * TILE_M;
+    found.col = at->col * TILE_N;
+    found.is_whole = index < p->whole;
+    found.part = index - p->whole;
+    found.first = found.is_whole ? 0 : part * p->part_stages;
+    found.stages = found.is_whole ? stages : min(stages - found.first, p->part_stages);
+    return found;
+}
+
+/* ---- copies of A and B to stages ---- */
+
+/* All stages of the units of a group: by one item. */
+INLINE void bring_units(const product *p, global const uchar *maps, uint memory, uint full, uint empty)
+{
+    global const uchar *const a_map = maps, *const b_map = maps + MAP_BYTES;
+    ring at = { 0, 0 };
+    place found = { 0, 0, 0, 0 };
+    map_wait(a_map);
+    map_wait(b_map);
+    for (uint i = get_group_id(0); i < p->units; i += get_num_groups(0)) {
+        const unit u = find_unit(p, i, &found);
+        const uint of_a = min(u.product, p->alone - 1), of_b = min(u.product, p->alone_b - 1);
+        for (uint s = 0; s < u.stages; ++s) {
+            const uint step = (u.first + s) * STEPS, to = memory + at.stage * STAGE_BYTES, bytes = full + 8 * at.stage;
+            barrier_wait(empty + 8 * at.stage, at.phase ^ 1);
+            barrier_expect(bytes, STAGE_BYTES);
+#if TRANSPOSES_A
+#pragma unroll
+            for (uint t = 0; t < TEAMS; ++t) box_load(to + t * BOX_BYTES, a_map, u.row + 64 * t, step, of_a, bytes);
+#else
+            box_load(to, a_map, step, u.row, of_a, bytes);
+#endif
+#if TRANSPOSES_B
+            box_load(to + A_BYTES, b_map, step, u.col, of_b, bytes);
+#else
+#pragma unroll
+            for (uint j = 0; j < TILE_N / 64; ++j)
+                box_load(to + A_BYTES + j * BOX_BYTES, b_map, u.col + 64 * j, step, of_b, bytes);
+#endif
+            advance(&at, STAGES);
+        }
+    }
+}
+
+/* ---- sums ---- */
+
+#if TRANSPOSES_A
+#define A_SHAPE k, m
+#define A_BOX STEPS, 64
+#else
+#define A_SHAPE m, k
+#define A_BOX TILE_M, STEPS
+#endif
+#if TRANSPOSES_B
+#define B_SHAPE n, k
+#define B_BOX TILE_N, STEPS
+#else
+#define B_SHAPE k, n
+#define B_BOX STEPS, 64
+#endif
+
+/* The sums of a unit, by a team. A stage is free when the products of the next one have begun. */
+INLINE void add_stages(T *sum, uint team, uint stages, uint memory, uint full, uint empty, ring *at)
+{
+    const bool tells = get_local_id(0) % TEAM == 0;
+    uint used = 0;
+    for (uint s = 0; s < stages; ++s) {
+        const uint from = memory + at->stage * STAGE_BYTES;
+        barrier_wait(full + 8 * at->stage, at->phase);
+        begin_products();
+        MULTIPLY(sum, from + team * BOX_BYTES, from + A_BYTES, s);
+        end_products();
+        wait_for_earlier_products();
+        if (s > 0 && tells) barrier_arrive(empty + 8 * used);
+        used = at->stage;
+        advance(at, STAGES);
+    }
+    wait_for_products();
+    if (tells) barrier_arrive(empty + 8 * used);
+}
+
+/* ---- results ---- */
+
+/* The place of an item's sum 0 among those of a team: products.clh. */
+static inline uint row_of_item(void) { return get_local_id(0) % TEAM / 32 * 16 + get_local_id(0) % 32 / 4; }
+static inline uint col_of_item(void) { return get_local_id(0) % 4 * 2; }
+
+static inline bool is_in_c(const product *p, uint row, uint col)
+{
+    return row < p->m && col < p->n && IS_IN_PART(row, col);
+}
+
+static inline global OUT_T *element_of(const product *p, uint which, uint row, uint col)
+{
+    return p->c + which * p->c_stride + row * p->c_pitch + col;
+}
+
+/* The elements of C in the places of an item's sums. */
+INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col, uint count)
+{
+    const bool is_inside = p->c_is_mapped && u->row + TILE_M <= p->m && u->col + TILE_N <= p->n;
+#pragma unroll
+    for (uint s = 0; s < SOME_SUMS; s += 2) {
+        if (s >= count) break;
+        const uint r = row + s / 2 % 2 * 8, c = col + s / 4 * 8;
+        global const OUT_T *const from = element_of(p, u->product, r, c);
+        if (is_inside) {
+            const PAIR pair = *(global const PAIR *)from;
+            old[s] = LOAD_OUT((const OUT_T *)&pair, 0);
+            old[s + 1] = LOAD_OUT((const OUT_T *)&pair, 1);
+        } else {
+            if (is_in_c(p, r, c)) old[s] = LOAD_OUT(from, 0);
+            if (is_in_c(p, r, c + 1)) old[s + 1] = LOAD_OUT(from, 1);
+        }
+    }
+}
+
+/* What C gets for `count` sums of an item, the first of which is in that row and column. With beta 0 C is not read, it
+ * may hold NaN. */
+INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit *u, uint row, uint col,
+                   uint count EPILOGUE_PARAMETERS)
+{
+    T old[SOME_SUMS];
+#pragma unroll
+    for (uint s = 0; s < SOME_SUMS; ++s) old[s] = 0;
+    if (p->beta != 0) load_old(old, p, u, row, col, count);
+#pragma unroll
+    for (uint s = 0; s < SOME_SUMS; ++s) {
+        const T r = p->alpha * sum[s < count ? s : 0] + p->beta * old[s];
+        if (s < count) results[s] = EPILOGUE(r, u->product, row + s / 2 % 2 * 8, col + s / 4 * 8 + s % 2);
+    }
+}
+
+/* ---- C ---- */
+
+/* Where a team has a row's 16 bytes `piece` in local memory, before the copy engine takes them. */
+static inline uint place_of(uint out, uint row, uint piece)
+{
+    return out + piece / 8 * BOX_BYTES + row * BOX_ROW_BYTES + (piece % 8 ^ row % 8) * 16;
+}
+
+/* Write results of an item there, the first of which are those of sum `first` of a chunk. */
+INLINE void put_results(uint out, const STORED_T *results, uint first)
+{
+    const uint lane = get_local_id(0) % 32;
+#if OUT_BYTES == 2
+    const uint row = get_local_id(0) % TEAM / 32 * 16 + lane % 16;
+#pragma unroll
+    for (uint s = 0; s < SOME_SUMS; s += 8) { /* 16 x 16 elements of a warp */
+        const uint at = place_of(out, row, (first + s) / 4 | lane / 16);
+        uint pairs[4];
+#pragma unroll
+        for (uint i = 0; i < 4; ++i) pairs[i] = ROUND_PAIR(results[s + 2 * i], results[s + 2 * i + 1]);
+        store_squares(at, pairs);
+    }
+#else
+    const uint row = row_of_item();
+#pragma unroll
+    for (uint s = 0; s < SOME_SUMS; s += 2) {
+        const uint bytes = ((first + s) / 4 * 8 + lane % 4 * 2) * OUT_BYTES;
+        const uint at = place_of(out, row + s / 2 % 2 * 8, bytes / 16) + bytes % 16;
+        const PAIR pair = { results[s], results[s + 1] };
+        *PTX_POINTER(PAIR, at) = pair;
+    }
+#endif
+}
+
+/* Store what is there, from column `first` of a tile on, without the copy engine. */
+INLINE void store_plainly(const product *p, const unit *u, uint team, uint out, uint first)
+{
+    const uint lane = get_local_id(0) % 32, cols = min((uint)OUT_COLS, TILE_N - first);
+    for (uint i = 0; i < 16; ++i) {
+        const uint row = get_local_id(0) % TEAM / 32 * 16 + i;
+        for (uint col = lane; col < cols; col += 32) {
+            const uint at = place_of(out, row, col * OUT_BYTES / 16) + col * OUT_BYTES % 16;
+            const uint c_row = u->row + 64 * team + row, c_col = u->col + first + col;
+            if (is_in_c(p, c_row, c_col))
+                *(global OUT_BITS *)element_of(p, u->product, c_row, c_col) = *PTX_POINTER(const OUT_BITS, at);
+        }
+    }
+}
+
+static inline void join_team(uint team) { JOIN_ITEMS(1 + team, 128); }
+
+/* The results of a whole tile, by a team, some columns after the other through local memory. */
+INLINE void store_sums(const product *p, const unit *u, uint team, const T *sum, uint out,
+                       global const uchar *map EPILOGUE_PARAMETERS)
+{
+    const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
+    const uint row = u->row + 64 * team + row_of_item(), col = u->col + col_of_item();
+#pragma unroll
+    for (uint first = 0; first < SUMS; first += OUT_COLS / 2) {
+        if (tells) wait_for_reads();
+        join_team(team);
+#pragma unroll
+        for (uint s = 0; s < OUT_COLS / 2; s += SOME_SUMS)
+            if (first + s < SUMS) {
+                STORED_T results[SOME_SUMS];
+                finish(results, sum + first + s, p, u, row, col + (first + s) * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
+                put_results(out, results, s);
+            }
+        if (is_mapped) show_to_engine();
+        join_team(team);
+        if (!is_mapped) {
+            store_plainly(p, u, team, out, 2 * first);
+        } else if (tells) {
+#pragma unroll
+            for (uint i = 0; i < BOXES; ++i)
+                if (2 * first + i * BOX_COLS < TILE_N)
+                    box_store(map, u->col + 2 * first + i * BOX_COLS, u->row + 64 * team, u->product,
+                              out + i * BOX_BYTES);
+            end_stores();
+        }
+    }
+}
+
+/* ---- parts of tiles ---- */
+
+/* The sums of a team for a part: [sum / 4][item]. */
+static inline global SUM4 *sums_of(global SUM4 *sums, uint part, uint team)
+{
+    return sums + ((ulong)part * TEAMS + team) * (SUMS / 4 * TEAM);
+}
+
+INLINE void store_part(global SUM4 *sums, const unit *u, uint team, const T *sum)
+{
+    global SUM4 *const to = sums_of(sums, u->part, team) + get_local_id(0) % TEAM;
+#pragma unroll
+    for (uint s = 0; s < SUMS; s += 4) to[s / 4 * TEAM] = (SUM4)(sum[s], sum[s + 1], sum[s + 2], sum[s + 3]);
+}
+
+/* ---- kernels ---- */
+
+#define PARAMETERS                                                                                                     \
+    uint m, uint n, uint k, uint tiles, uint units, uint whole, uint parts, uint part_stages, T alpha,                 \
+        global const IN_BITS *a, ulong a_offset, ulong a_pitch, ulong a_stride, uint a_count, global const IN_BITS *b, \
+        ulong b_offset, ulong b_pitch, ulong b_stride, uint b_count, T beta, global OUT_T *c, ulong c_offset,          \
+        ulong c_pitch, ulong c_stride, uint c_count, global uint *workspace, ulong sums_offset
+
+#define PRODUCT                                                                                                 \
+    {                                                                                                           \
+        m, n, k, a_count, b_count, tiles, units, whole, parts, part_stages, alpha, beta, c + c_offset, c_pitch, \
+            c_stride,                                                                                           \
+            (c_offset | c_pitch | c_stride) % (16 / OUT_BYTES) == 0 && (TILE_N % BOX_COLS == 0) && (PART == 0)  \
+    }
+
+#define SUMS_OF_PARTS ((global SUM4 *)((global uchar *)(workspace + NDR_WORKSPACE_HEAD) + sums_offset))
+
+/* Distances of 16 bytes are as good as any where there is one matrix. */
+static inline layout layout_of(ulong address, uint rows, uint cols, uint count, ulong pitch, ulong stride,
+                               uint box_rows, uint box_cols)
+{
+    const layout of = { address, rows, cols, count, pitch, count > 1 ? stride : 16, box_rows, box_cols };
+    return of;
+}
+
+/* Over groups that take the units of work in turn, at most one for each compute unit. */
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAMETERS EPILOGUE_PARAMETERS)
+{
+    local uchar stages[STAGES * STAGE_BYTES + TEAMS * BOXES * BOX_BYTES + 1024] __attribute__((aligned(1024)));
+    local ulong barriers[2 * STAGES];
+    local uint new_maps[NDR_UNITS_MAPS * MAP_BYTES / 4] __attribute__((aligned(128)));
+    const product p = PRODUCT;
+    const uint item = get_local_id(0), team = item / TEAM, lane = item % 32;
+    const uint memory = (PTX_ADDRESS(stages) + 1023) & ~1023u, out = memory + STAGES * STAGE_BYTES;
+    const uint full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
+    global uchar *const maps =
+        (global uchar *)(workspace + NDR_WORKSPACE_HEAD) + get_group_id(0) * (NDR_UNITS_MAPS * MAP_BYTES);
+
+    if (item == 0) {
+        for (uint i = 0; i < STAGES; ++i) {
+            barrier_init(full + 8 * i, 1);
+            barrier_init(empty + 8 * i, TEAMS);
+        }
+        show_barriers();
+    }
+    if (item / 32 == TEAMS * 4) { /* one warp */
+        const uint map = PTX_ADDRESS(new_maps) + lane * MAP_BYTES;
+        for (uint i = lane; i < NDR_UNITS_MAPS * MAP_BYTES / 4; i += 32) new_maps[i] = 0;
+        join_warp();
+        if (lane < 2) {
+            const layout of_a = layout_of((ulong)(uintptr_t)(a + a_offset), A_SHAPE, a_count, a_pitch * IN_BYTES,
+                                          a_stride * IN_BYTES, A_BOX);
+            const layout of_b = layout_of((ulong)(uintptr_t)(b + b_offset), B_SHAPE, b_count, b_pitch * IN_BYTES,
+                                          b_stride * IN_BYTES, B_BOX);
+            const layout of = lane == 0 ? of_a : of_b;
+            MAKE_MAP(map, of, JOIN(MAP_OF_, IN));
+        } else if (lane == 2 && p.c_is_mapped) {
+            const layout of = layout_of((ulong)(uintptr_t)p.c, m, n, c_count, c_pitch * OUT_BYTES, c_stride * OUT_BYTES,
+                                        64, BOX_COLS);
+            MAKE_MAP(map, of, JOIN(MAP_OF_, OUT));
+        }
+        join_warp();
+        for (uint i = 0; i < NDR_UNITS_MAPS; ++i) map_put(maps + i * MAP_BYTES, PTX_ADDRESS(new_maps) + i * MAP_BYTES);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    if (team == TEAMS) {
+#if TEAMS > 1
+        LEAVE_REGISTERS(24);
+#endif
+        if (item == TEAMS * TEAM) bring_units(&p, maps, memory, full, empty);
+        return;
+    }
+#if TEAMS == 2
+    TAKE_REGISTERS(240);
+#elif TEAMS == 3
+    TAKE_REGISTERS(160);
+#endif
+    const uint boxes = out + team * (BOXES * BOX_BYTES);
+    ring at = { 0, 0 };
+    place found = { 0, 0, 0, 0 };
+    T sum[SUMS];
+#pragma unroll
+    for (uint s = 0; s < SUMS; ++s) sum[s] = 0;
+    if (item % TEAM == 0 && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
+    for (uint i = get_group_id(0); i < units; i += get_num_groups(0)) {
+        const unit u = find_unit(&p, i, &found);
+        add_stages(sum, team, u.stages, memory, full, empty, &at);
+        if (u.is_whole) store_sums(&p, &u, team, sum, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
+        else store_part(SUMS_OF_PARTS, &u, team, sum);
+    }
+    if (item % TEAM == 0) wait_for_stores();
+}
+
+/* Over the tiles in parts: for each a group for 4 sums of each item of each team. */
+kernel __attribute__((reqd_work_group_size(TEAM, 1, 1))) void gemm_units_add(PARAMETERS EPILOGUE_PARAMETERS)
+{
+    const product p = PRODUCT;
+    const uint quads = SUMS / 4, quad = get_group_id(0) % quads, team = get_group_id(0) / quads % TEAMS;
+    const uint tile = get_group_id(0) / (quads * TEAMS);
+    place found = { 0, 0, 0, 0 };
+    const unit u = find_unit(&p, whole + tile * parts, &found);
+    global const SUM4 *from = sums_of(SUMS_OF_PARTS, u.part, team) + quad * TEAM + get_local_id(0);
+    SUM4 all = 0;
+#pragma unroll 8
+    for (uint i = 0; i < parts; ++i) all += from[(ulong)i * (TEAMS * SUMS / 4 * TEAM)];
+    const T sum[4] = { all.x, all.y, all.z, all.w };
+    const uint row = u.row + 64 * team + row_of_item(), col = u.col + 8 * quad + col_of_item();
+    STORED_T results[4];
+    finish(results, sum, &p, &u, row, col, 4 EPILOGUE_ARGUMENTS);
+#pragma unroll
+    for (uint s = 0; s < 4; ++s)
+        if (is_in_c(&p, row + s / 2 * 8, col + s % 2))
+            STORE_OUT(element_of(&p, u.product, row + s / 2 * 8, col + s % 2), 0, results[s]);
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* units.c - the product of half, bfloat16 or bytes by a GPU's matrix units, which the copy engine feeds from where the
+ * matrices are: kernels/matmul/units.cl. */
+#include "ops/matmul/matmul.h"
+
+#include "shared/units.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- sizes ---- */
+
+enum { TEAM = 128, LOCAL_BYTES = 227 << 10, MOST_STAGES = 8, ROW_BYTES = 128, BOX_BYTES = 64 * ROW_BYTES };
+
+/* Times as measured on an H200, in ns, of one stage with all units at work. */
+typedef struct tile {
+    unsigned teams, n; /* 64 rows each; columns */
+    unsigned stage_ns;
+} tile;
+
+static const tile forms[] = { { 2, 256, 715 }, { 2, 192, 545 }, { 2, 128, 380 }, { 1, 256, 400 },
+                              { 1, 128, 240 }, { 1, 64, 150 },  { 3, 192, 960 }, { 3, 128, 560 } };
+
+/* To store C from 64 rows x 64 columns of a team; to add parts of tiles in another launch; to copy a matrix. */
+enum { STORE_NS = 250, ADD_NS = 3000, COPY_NS = 3000, COPIED_BYTES_PER_NS = 3000 };
+
+/* Memory is read in lines of 128 bytes. Stages whose rows begin elsewhere take half as long again. */
+enum { LINE_BYTES = 128, ENGINE_BYTES = 16 };
+
+typedef struct sizes {
+    tile tile;
+    unsigned stages;     /* in local memory */
+    size_t tiles, units; /* tiles of a product; tiles and parts of them of all products */
+    size_t whole, parts; /* tiles that are computed whole; parts of each of the others */
+    size_t part_stages;
+    bool copies_a, copies_b; /* for their speed alone */
+    double ns;
+} sizes;
+
+static size_t in_bytes(const ndr_matmul_request *r) { return ndr_dtype_size(r->dtype); }
+static size_t out_bytes(const ndr_matmul_request *r) { return ndr_dtype_size(ndr_matmul_output(r)); }
+static unsigned rows_of(const tile *t) { return 64 * t->teams; }
+
+/* Tiles of a product with elements in its part of c: as find_unit() in the kernel counts them. */
+static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
+{
+    const size_t tiles_m = ndr_ceil_div(r->c.rows, rows_of(t)), tiles_n = ndr_ceil_div(r->c.cols, t->n);
+    size_t count = 0;
+    if (r->part == NDR_MATRIX_WHOLE) return tiles_m * tiles_n;
+    for (size_t j = 0; j < tiles_n; ++j) {
+        const size_t first = ndr_min_size(tiles_m, j * t->n / rows_of(t));
+        const size_t end = ndr_min_size(tiles_m, ((j + 1) * t->n - 1) / rows_of(t) + 1);
+        count += r->part == NDR_MATRIX_LOWER ? tiles_m - first : end;
+    }
+    return count;
+}
+
+static size_t stage_bytes(const tile *t) { return (size_t)ROW_BYTES * (rows_of(t) + t->n); }
+
+/* For results on their way to c: one or two boxes for a team. */
+static size_t box_bytes(const tile *t, const ndr_matmul_request *r)
+{
+    const size_t cols = ROW_BYTES / out_bytes(r);
+    return (size_t)t->teams * (t->n < 2 * cols ? 1 : 2) * BOX_BYTES;
+}
+
+/* Of a group, but for the stages. */
+static size_t other_bytes(const tile *t, const ndr_matmul_request *r)
+{
+    return box_bytes(t, r) + 1024 + NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES + 2 * MOST_STAGES * sizeof(uint64_t);
+}
+
+/* The units compute tiles in rounds. The last round may leave units idle: then its tiles are computed in parts. */
+static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r, bool divides)
+{
+    enum { LEAST_STAGES = 4 };
+    const size_t tiles = count_tiles(t, r), all = tiles * ndr_matmul_count(r), rest = all % units;
+    const size_t depth = ndr_ceil_div(r->depth, ROW_BYTES / in_bytes(r));
+    const double store_ns = (double)STORE_NS * t->teams * t->n / 64;
+    sizes s = { .tile = *t, .tiles = tiles, .units = all, .whole = all, .parts = 1, .part_stages = depth };
+    const size_t fit = (LOCAL_BYTES - other_bytes(t, r)) / stage_bytes(t);
+    s.stages = (unsigned)ndr_min_size(MOST_STAGES, fit);
+    s.ns = (double)ndr_ceil_div(all, units) * ((double)depth * t->stage_ns + store_ns);
+    const size_t parts = rest ? ndr_min_size(units / rest, depth / LEAST_STAGES) : 0;
+    if (!divides || parts < 2) return s;
+    s.part_stages = ndr_ceil_div(depth, parts);
+    s.parts = ndr_ceil_div(depth, s.part_stages);
+    s.whole = all - rest;
+    s.units = s.whole + rest * s.parts;
+    s.ns = (double)(s.whole / units) * ((double)depth * t->stage_ns + store_ns) + (double)s.part_stages * t->stage_ns
+           + 2 * store_ns + ADD_NS;
+    return s;
+}
+
+/* Whether a matrix's rows begin at multiples of so many bytes. */
+static bool is_aligned(const ndr_operand *m, size_t bytes)
+{
+    return (m->offset | m->pitch | m->stride) * m->element_bytes % bytes == 0;
+}
+
+static size_t matrices_of(const ndr_operand *m) { return m->stride ? m->further + 1 : 1; }
+
+/* Whether a copy with aligned rows pays, if the matrix is `share` of what stages read. */
+static bool pays(const ndr_operand *m, double share, double ns)
+{
+    const double bytes = 2.0 * (double)(m->rows * m->cols * m->element_bytes) * (double)matrices_of(m);
+    return !is_aligned(m, LINE_BYTES) && COPY_NS + bytes / COPIED_BYTES_PER_NS < share / 2 * ns;
+}
+
+static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    const size_t units = ndr_max_size(1, caps->info.compute_units);
+    sizes best = { .ns = INFINITY };
+    for (size_t i = 0; i < 2 * NDR_COUNT_OF(forms); ++i) {
+        const sizes s = estimate(&forms[i / 2], units, r, i % 2);
+        if (s.ns < best.ns) best = s;
+    }
+    const double of_a = (double)rows_of(&best.tile) / (rows_of(&best.tile) + best.tile.n);
+    best.copies_a = pays(&r->a, of_a, best.ns);
+    best.copies_b = pays(&r->b, 1 - of_a, best.ns);
+    return best;
+}
+
+static size_t count_groups(const ndr_caps *caps, const sizes *s)
+{
+    return ndr_min_size(s->units, ndr_max_size(1, caps->info.compute_units));
+}
+
+/* ---- the workspace ---- */
+
+/* A matrix as the second kernel reads it: in place, or a copy that begins `offset` bytes behind the workspace's
+ * head. */
+typedef struct brought {
+    bool is_copied, is_turned;
+    size_t offset, pitch, stride; /* of copies in bytes */
+    size_t matrices;
+} brought;
+
+static brought bring(const ndr_operand *from, bool turns, bool copies, size_t *end)
+{
+    const size_t rows = turns ? from->cols : from->rows, cols = turns ? from->rows : from->cols;
+    brought b = { .is_copied = turns || copies || !is_aligned(from, ENGINE_BYTES),
+                  .is_turned = turns,
+                  .offset = *end,
+                  .pitch = ndr_ceil_div(cols * from->element_bytes, LINE_BYTES) * LINE_BYTES,
+                  .matrices = matrices_of(from) };
+    b.stride = b.pitch * rows;
+    if (b.is_copied) *end += b.stride * b.matrices;
+    return b;
+}
+
+typedef struct layout {
+    brought a, b;
+    size_t sums, end; /* bytes behind the head */
+} layout;
+
+/* Bytes are multiplied along k alone: a must not be transposed then, b must. All parts begin at lines. */
+static layout lay_out(const ndr_caps *caps, const sizes *s, const ndr_matmul_request *r)
+{
+    const bool is_bytes = in_bytes(r) == 1;
+    const size_t groups = ndr_max_size(1, caps->info.compute_units), rest = s->units - s->whole;
+    layout l = { .end = groups * NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES };
+    l.a = bring(&r->a, is_bytes && r->transposes_a, s->copies_a, &l.end);
+    l.b = bring(&r->b, is_bytes && !r->transposes_b, s->copies_b, &l.end);
+    l.sums = l.end;
+    l.end += rest * rows_of(&s->tile) * s->tile.n * sizeof(float);
+    return l;
+}
+
+static size_t workspace_bytes(const ndr_caps *caps, const sizes *s, const ndr_matmul_request *r)
+{
+    return NDR_WORKSPACE_HEAD_BYTES + lay_out(caps, s, r).end;
+}
+
+static uint64_t most_bytes(const ndr_caps *caps)
+{
+    enum { SHARE = 8 };
+    const uint64_t share = caps->info.global_memory_bytes / SHARE;
+    return share < caps->info.max_buffer_bytes ? share : caps->info.max_buffer_bytes;
+}
+
+/* Copies that only make it faster must not take memory that there is not. */
+static sizes choose(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    sizes s = sizes_for(caps, r);
+    if (workspace_bytes(caps, &s, r) > most_bytes(caps)) s.copies_a = s.copies_b = false;
+    return s;
+}
+
+/* ---- choosing ---- */
+
+static bool has_type(ndr_dtype dtype)
+{
+    return dtype == NDR_DTYPE_F16 || dtype == NDR_DTYPE_BF16 || dtype == NDR_DTYPE_I8 || dtype == NDR_DTYPE_U8;
+}
+
+static bool is_far(const ndr_operand *m)
+{
+    const uint64_t far = UINT64_C(1) << 32; /* the copy engine counts to 2^40 bytes */
+    return m->rows >= 1u << 31 || m->cols >= 1u << 31 || m->pitch >= far || m->stride >= far;
+}
+
+static const char *cannot(const ndr_op_case *of)
+{
+    const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_exceeds(r, NDR_MATMUL_ALL & ~(unsigned)NDR_MATMUL_OFFSETS);
+    if (unusual) return unusual;
+    if (!has_type(r->dtype)) return "the elements of a and b are not f16, bf16, i8 or u8";
+    if (r->depth == 0) return "there are no columns of a to multiply";
+    if (is_far(&r->a) || is_far(&r->b) || is_far(&r->c)) return "the matrices are too large for the copy engine";
+    if (ndr_matmul_count(r) * count_tiles(&forms[5], r) >= 1u << 31) return "there are too many tiles";
+    return NULL;
+}
+
+static const char *unsuited(const ndr_op_case *of)
+{
+    enum { LEAST = 1 << 18 };
+    const ndr_matmul_request *r = of->request;
+    const sizes s = choose(of->caps, r);
+    if (workspace_bytes(of->caps, &s, r) > most_bytes(of->caps))
+        return "the copies of a and b need more than an eighth of the device's memory";
+    const double work = (double)r->c.rows * (double)r->c.cols * (double)r->depth * (double)ndr_matmul_count(r);
+    return work < LEAST ? "the products are too small for matrix units" : NULL;
+}
+
+/* ---- launching ---- */
+
+static void plan(const ndr_op_case *of, ndr_op_plan *plan)
+{
+    const ndr_matmul_request *r = of->request;
+    const sizes s = choose(of->caps, r);
+    const size_t items = (size_t)TEAM * (s.tile.teams + 1);
+    const bool is_bytes = in_bytes(r) == 1;
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(count_groups(of->caps, &s) * items, items),
+                           .local_bytes = s.stages * stage_bytes(&s.tile) + other_bytes(&s.tile, r),
+                           .workspace_bytes = workspace_bytes(of->caps, &s, r) };
+    snprintf(plan->options, sizeof plan->options,
+             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a%s%s%s",
+             ndr_matmul_result_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
+             s.tile.n, s.stages, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
+             r->transposes_b || is_bytes ? " -DTRANSPOSES_B=1" : "",
+             r->part == NDR_MATRIX_WHOLE   ? ""
+             : r->part == NDR_MATRIX_LOWER ? " -DPART=1"
+                                           : " -DPART=2");
+}
+
+/* Copy a matrix if it cannot be read in place. */
+static ndr_status launch_copy(ndr_op_job *job, const ndr_operand *from, const brought *b)
+{
+    enum { ITEMS = 256 };
+    const size_t chunks = ndr_ceil_div(from->rows, NDR_UNITS_CHUNK) * ndr_ceil_div(from->cols, NDR_UNITS_CHUNK);
+    if (!b->is_copied) return NDR_OK;
+    return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(chunks * b->matrices * ITEMS, ITEMS), from->rows,
+                         from->cols, from->buffer, from->offset, from->pitch, from->stride, (uint32_t)b->is_turned,
+                         ndr_workspace_buffer(job->workspace), b->offset, b->pitch / 16, b->stride / 16);
+}
+
+/* Five arguments: where the matrices are that are multiplied. */
+static void add_matrix(ndr_arg *args, const ndr_op_job *job, const ndr_operand *from, const brought *b)
+{
+    const size_t size = from->element_bytes;
+    args[0] = ndr_arg_of(b->is_copied ? ndr_workspace_buffer(job->workspace) : from->buffer);
+    args[1] = ndr_arg_of(b->is_copied ? (NDR_WORKSPACE_HEAD_BYTES + b->offset) / size : from->offset);
+    args[2] = ndr_arg_of(b->is_copied ? b->pitch / size : from->pitch);
+    args[3] = ndr_arg_of(b->is_copied ? b->stride / size : from->stride);
+    args[4] = ndr_arg_of((uint32_t)b->matrices);
+}
+
+static ndr_status launch(ndr_op_job *job)
+{
+    const ndr_matmul_request *r = job->of.request;
+    const sizes s = choose(job->of.caps, r);
+    const layout l = lay_out(job->of.caps, &s, r);
+    NDR_TRY(launch_copy(job, &r->a, &l.a));
+    NDR_TRY(launch_copy(job, &r->b, &l.b));
+    ndr_arg args[] = { ndr_arg_of((uint32_t)r->c.rows),
+                       ndr_arg_of((uint32_t)r->c.cols),
+                       ndr_arg_of((uint32_t)r->depth),
+                       ndr_arg_of((uint32_t)s.tiles),
+                       ndr_arg_of((uint32_t)s.units),
+                       ndr_arg_of((uint32_t)s.whole),
+                       ndr_arg_of((uint32_t)s.parts),
+                       ndr_arg_of((uint32_t)s.part_stages),
+                       ndr_matmul_scalar(r, r->alpha),
+                       [9] = ndr_null,
+                       [14] = ndr_null, /* a and b: five each */
+                       [19] = ndr_matmul_scalar(r, r->beta),
+                       ndr_arg_of(r->c.buffer),
+                       ndr_arg_of(r->c.offset),
+                       ndr_arg_of(r->c.pitch),
+                       ndr_arg_of(r->c.stride),
+                       ndr_arg_of((uint32_t)ndr_matmul_count(r)),
+                       ndr_arg_of(ndr_workspace_buffer(job->workspace)),
+                       ndr_arg_of(l.sums) };
+    add_matrix(args + 9, job, &r->a, &l.a);
+    add_matrix(args + 14, job, &r->b, &l.b);
+    NDR_TRY(ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args)));
+    if (s.parts == 1) return NDR_OK;
+    const size_t quads = s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
+    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * TEAM, TEAM);
+    return ndr_matmul_launch_with(job, job->others[1], &range, r, args, NDR_COUNT_OF(args));
+}
+
+/* `tiled` takes every product, and needs no memory. */
+extern const ndr_op_variant ndr_matmul_tiled;
+NDR_OP_VARIANT(matmul, units, "gemm_units", NDR_NEEDS_NARROW_MMA, .others = { "gemm_units_bring", "gemm_units_add" },
+               .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write, .plan = plan, .launch = launch,
+               .prove = ndr_matmul_prove, .proves_later = true, .instead = &ndr_matmul_tiled);
