@@ -62,6 +62,8 @@ bool quick(void)
     return set && *set;
 }
 
+bool all_cases(void) { return number_from_env("NDR_TEST_LONG", 0) != 0; }
+
 ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
 {
     ndr_kernel *kernel = NULL;

@@ -62,6 +62,9 @@ bool takes_vectors(void);
 /* True if sizes should be small: on a simulator. */
 bool quick(void);
 
+/* Whether NDR_TEST_LONG asks for all of the cases of which a test otherwise takes a few. */
+bool all_cases(void);
+
 /* A kernel from source text; the test fails if it does not build. */
 ndr_kernel *kernel_of(const char *source, const char *name);
 
