@@ -352,7 +352,7 @@ static void print_units(void)
     ndr_device_info info = devices[1];
     info.warp_size = 32;
     info.has_f64 = true;
-    info.max_buffer_bytes = info.global_memory_bytes = (uint64_t)1 << 30;
+    info.global_memory_bytes = info.max_buffer_bytes = (size_t)1 << 30;
     const ndr_caps caps = { .info = info, .c_version = 120, .registers = 1 << 16 };
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_products(&caps, NDR_DTYPE_F64, ndr_core_of(0));
