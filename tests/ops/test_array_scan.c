@@ -10,6 +10,7 @@
 #include "ops/scan/lines.h"
 #include "reference.h"
 #include "scanned.h"
+#include "strides.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -17,53 +18,6 @@
 static uint64_t seed;
 
 static bool device_can(ndr_dtype dtype) { return dtype != NDR_DTYPE_F64 || device.has_f64; }
-
-/* ---- arrays ---- */
-
-/* Where the first element may be, and how many elements the buffer needs, for strides of both signs. */
-static size_t place(ndr_array *array, size_t guards)
-{
-    size_t below = 0, above = 0;
-    for (unsigned d = 0; d < array->shape.dims; ++d) {
-        const int64_t stride = array->stride[d];
-        const size_t reach = array->shape.size[d] > 0 ? (array->shape.size[d] - 1) * (size_t)llabs(stride) : 0;
-        *(stride < 0 ? &below : &above) += reach;
-    }
-    array->offset = below + guards;
-    return below + above + 1 + 2 * guards;
-}
-
-static size_t index_of(const ndr_array *array, const size_t *at)
-{
-    int64_t index = (int64_t)array->offset;
-    for (unsigned d = 0; d < array->shape.dims; ++d) index += (int64_t)at[d] * array->stride[d];
-    return (size_t)index;
-}
-
-static ndr_range shape_of(unsigned dims, const size_t *size)
-{
-    return dims == 1   ? ndr_range_1d(size[0])
-           : dims == 2 ? ndr_range_2d(size[0], size[1])
-                       : ndr_range_3d(size[0], size[1], size[2]);
-}
-
-/* Dimensions in a random order of memory, with gaps and of both signs; of an input a dimension may repeat. */
-static void make_strides(ndr_array *array, bool is_input, uint64_t *random)
-{
-    unsigned order[3] = { 0, 1, 2 };
-    int64_t stride = 1 + (int64_t)(random_bits(random) % 4 == 0);
-    for (unsigned d = array->shape.dims; d > 1; --d) {
-        const unsigned other = (unsigned)random_below(random, d), kept = order[d - 1];
-        order[d - 1] = order[other], order[other] = kept;
-    }
-    for (unsigned k = 0; k < array->shape.dims; ++k) {
-        const unsigned d = order[k];
-        const bool repeats = is_input && random_bits(random) % 8 == 0;
-        array->stride[d] = repeats ? 0 : random_bits(random) % 4 == 0 ? -stride : stride;
-        if (!repeats) stride = stride * (int64_t)(array->shape.size[d] ? array->shape.size[d] : 1);
-        if (random_bits(random) % 3 == 0) stride += (int64_t)random_below(random, 5);
-    }
-}
 
 /* ---- one scan, with checks of everything around it ---- */
 

@@ -11,6 +11,7 @@
 #include "ndr/ndr_ops.h"
 #include "ops/map_reduce/map_reduce.h"
 #include "reference.h"
+#include "strides.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -53,13 +54,6 @@ typedef struct reduction {
     unsigned axes;
     ndr_array output;
 } reduction;
-
-static size_t index_of(const ndr_array *a, const size_t at[3])
-{
-    int64_t index = (int64_t)a->offset;
-    for (unsigned d = 0; d < a->shape.dims; ++d) index += (int64_t)at[d] * a->stride[d];
-    return (size_t)index;
-}
 
 /* Dimensions in any order in memory, with gaps, backward; `repeats`: some with stride 0. The elements that it needs. */
 static size_t place_array(ndr_array *a, ndr_dtype dtype, ndr_range shape, bool repeats, uint64_t *state)
