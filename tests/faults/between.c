@@ -18,6 +18,8 @@ cl_kernel_arg_access_qualifier image_access;
 bool platforms_twice, wants_whole_pitches;
 size_t free_kib;
 
+void *__real_malloc(size_t bytes);
+
 /* ---- what to refuse ---- */
 
 static struct {
@@ -120,9 +122,28 @@ static cl_bool not_blocking(cl_command_queue q, cl_bool waits)
 
 /* ---- objects ---- */
 
+/* The process keeps the parts, also those that a test has forgotten: PoCL 3 may still use them. */
+typedef struct kept_part {
+    struct kept_part *next;
+    cl_device_id part;
+} kept_part;
+
+static kept_part *kept_parts;
+
+static cl_int keep_parts(cl_int code, const cl_device_id *made, const cl_uint *count)
+{
+    for (cl_uint i = 0; code == CL_SUCCESS && i < *count; ++i) {
+        kept_part *const kept = __real_malloc(sizeof *kept);
+        assert_non_null(kept);
+        *kept = (kept_part){ kept_parts, made[i] };
+        kept_parts = kept;
+    }
+    return code;
+}
+
 REFUSABLE(clCreateSubDevices,
           (cl_device_id d, const cl_device_partition_property *how, cl_uint capacity, cl_device_id *made, cl_uint *count),
-          return NEXT(d, how, capacity, made, count);) /* the process keeps the parts */
+          return keep_parts(NEXT(d, how, capacity, made, count), made, count);)
 MAKES(cl_context, contexts, clCreateContext,
       (const cl_context_properties *p, cl_uint count, const cl_device_id *devices,
        void(CL_CALLBACK *tell)(const char *, const void *, size_t, void *), void *data, cl_int *error),
@@ -380,7 +401,6 @@ __attribute__((constructor)) static void hook_all(void)
 
 /* ---- memory ---- */
 
-void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *memory, size_t bytes);
 void __real_free(void *memory);
