@@ -24,11 +24,13 @@ typedef struct keeper {
 
 char *ndr_pinned_host(const ndr_pinned *pinned) { return pinned->host; }
 
-/* A part that was not made is NULL. */
+/* A part that was not made is NULL. If a wait for the mapping has failed, it may not have ended, and a driver may refuse
+ * to unmap what it has not mapped yet. */
 static void free_pinned(ndr_pinned *p)
 {
     const ndr_transfer unmap = { .work = NDR_WORK_UNMAP, .from.cl = p->memory, .target = p->host };
     const char *call;
+    if (p->queue) (void)ndr_cl.clFinish(p->queue);
     if (p->host) (void)ndr_submit_quietly(p->queue, &unmap, NULL, &call);
     if (p->queue) (void)ndr_cl.clFinish(p->queue);
     if (p->memory) ndr_cl.clReleaseMemObject(p->memory);
