@@ -38,12 +38,11 @@ INLINED uint add_copies(volatile local const uint *counters, const uint value)
     return sum;
 }
 
-/* Each group stores a table. */
+/* Each group stores a table. `counters` has VALUES * COPIES. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 histogram_bytes(global const T *input, const ulong offset, const ulong count, BINS_PARAMETERS, global uint *workspace,
-                NDR_ND_RANGE(1))
+                local uint *counters, NDR_ND_RANGE(1))
 {
-    local uint counters[VALUES * COPIES];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const bins b = THE_BINS;

@@ -222,7 +222,8 @@ static ndr_status count_bytes(ndr_op_job *job, part *p)
     p->tables = p->range.global.size[0] / p->range.local.size[0];
     return ndr_op_launch(job, job->kernel, p->range, ndr_operand_arg(&r->input), r->input.offset + p->begin, p->count,
                          r->bin_count, p->numbers[0], p->numbers[1], p->numbers[2], ndr_operand_arg(&r->edges),
-                         r->edges.offset, ndr_op_workspace_arg(job));
+                         r->edges.offset, ndr_op_workspace_arg(job),
+                         ndr_arg_local_(NDR_DTYPE_U32, sizeof(cl_uint), 1, VALUES * COPIES, 1, 1));
 }
 
 static ndr_status launch_bytes(ndr_op_job *job) { return launch_parts(job, count_bytes, fold_by_groups); }
