@@ -240,11 +240,12 @@ static const char *has_other_values(const ndr_op_case *of)
 static const char *has_little_local_memory(const ndr_op_case *of)
 {
     return of->caps->info.local_memory_bytes < VALUES * COPIES * sizeof(cl_uint) ? "the device has less local memory"
-                                                                                  : NULL;
+                                                                                 : NULL;
 }
 
 NDR_OP_VARIANT(histogram, bytes, "histogram_bytes", 0, .others = { "histogram_fold_groups" },
-               .cannot = has_other_values, .unsuited = has_little_local_memory, .plan = plan_bytes, .launch = launch_bytes);
+               .cannot = has_other_values, .unsuited = has_little_local_memory, .plan = plan_bytes,
+               .launch = launch_bytes);
 
 /* ---- one table ---- */
 
