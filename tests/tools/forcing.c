@@ -172,6 +172,7 @@ static int run_group(const char *name, const struct CMUnitTest *tests, size_t co
 int run_variants(const ndr_operation *operation, const variant_tests *tests)
 {
     forced_operation = operation;
+    forced_variant = NULL; /* that of the operation before */
     int failed = run_group(operation->name, tests->all, tests->all_count, open_device);
     for (size_t i = 0; i < operation->variant_count; ++i) {
         if (!is_on_list(operation->variants[i]) || !is_left(operation, operation->variants[i], tests->is_chosen)) continue;
