@@ -296,7 +296,8 @@ static ndr_status launch(ndr_op_job *job)
     NDR_TRY(ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args)));
     if (s.parts == 1) return NDR_OK;
     const size_t quads = s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
-    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * TEAM, TEAM);
+    const size_t items = (size_t)NDR_UNITS_SHARES * TEAM;
+    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * items, items);
     return ndr_matmul_launch_with(job, job->others[1], &range, r, args, NDR_COUNT_OF(args));
 }
 
