@@ -59,12 +59,7 @@ static inline void copy_chunk(global uint4 *to, ulong to_pitch, global const IN_
                               uint cols)
 {
     const uint pieces = CHUNK / PIECE, piece = get_local_id(0) % pieces;
-    const bool has_pieces = ((uintptr_t)from | pitch * IN_BYTES) % 16 == 0 && (piece + 1) * PIECE <= cols;
     for (uint row = get_local_id(0) / pieces; row < rows; row += COPY_ITEMS / pieces) {
-        if (has_pieces) {
-            to[row * to_pitch + piece] = *(global const uint4 *)(from + row * pitch + piece * PIECE);
-            continue;
-        }
         uint x[4] = { 0, 0, 0, 0 };
 #pragma unroll
         for (uint i = 0; i < PIECE; ++i)
