@@ -12,6 +12,7 @@ typedef struct sizes {
 static const sizes all_sizes[] = {
     { 64, 64, 16, 4, 4 },
     { 32, 32, 16, 4, 4 },
+    { 16, 16, 16, 4, 4 },
     { 8, 8, 8, 8, 8 },
 };
 
