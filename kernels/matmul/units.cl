@@ -323,7 +323,7 @@ INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col
 }
 
 /* What C gets for `count` sums of an item, the first of which is in that row and column. With beta 0 C is not read, it
- * may hold NaN. */
+ * may hold NaN. For sums outside of C an epilogue reads its inputs at the last row or column. */
 INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit *u, uint row, uint col,
                    uint count EPILOGUE_PARAMETERS)
 {
@@ -334,7 +334,9 @@ INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) {
         const T r = p->alpha * sum[s < count ? s : 0] + p->beta * old[s];
-        if (s < count) results[s] = EPILOGUE(r, u->product, row + s / 2 % 2 * 8, col + s / 4 * 8 + s % 2);
+        if (s < count)
+            results[s] =
+                EPILOGUE(r, u->product, min(row + s / 2 % 2 * 8, p->m - 1), min(col + s / 4 * 8 + s % 2, p->n - 1));
     }
 }
 

@@ -122,6 +122,7 @@ kernel void top_k_select_tiles(SELECT_PARAMETERS, uint turn, global KEY *top_key
             }
         }
     }
+    barrier(CLK_GLOBAL_MEM_FENCE); /* all have read what the first one overwrites */
     if (id > 0) return;
     work[unstored + group] = f.stores ? 0 : earlier;
     if (s.share == 0) write_selection(&s, SELECT_ARGUMENTS, &f, turn);

@@ -98,12 +98,18 @@ static ndr_status gather_root(const collective *c, const piece *p)
 ndr_status ndr_mpi_broadcast(const ndr_mpi *mpi, int root, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                              ndr_event *after)
 {
-    if (root < 0 || root >= mpi->size) {
-        char sentence[100];
+    char sentence[200];
+    const size_t whole = ndr_buffer_size(buffer), most = offset_bytes < whole ? whole - offset_bytes : 0;
+    const bool is_rank = root >= 0 && root < mpi->size;
+    if (!is_rank)
         snprintf(sentence, sizeof sentence, "ndr_mpi_broadcast: root is %d, but there are %d ranks", root, mpi->size);
-        return ndr_mpi_raise(mpi, ndr_error_set(NDR_BAD_ARGUMENT, sentence));
-    }
-    return run(&(collective){ mpi, buffer, offset_bytes, size_bytes, after, gather_root, .root = root });
+    else if (offset_bytes > whole || size_bytes > most)
+        snprintf(sentence, sizeof sentence,
+                 "ndr_mpi_broadcast: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; %zu fit there",
+                 size_bytes, offset_bytes, whole, most);
+    else if (mpi->size == 1) return ndr_mpi_raise(mpi, after ? ndr_event_wait(after) : NDR_OK);
+    else return run(&(collective){ mpi, buffer, offset_bytes, size_bytes, after, gather_root, .root = root });
+    return ndr_mpi_raise(mpi, ndr_error_set(is_rank ? NDR_OUT_OF_BOUNDS : NDR_BAD_ARGUMENT, sentence));
 }
 
 /* ---- reductions ---- */

@@ -38,26 +38,32 @@ void ndr_mpi_check(const ndr_mpi *mpi, ndr_status status) { (void)ndr_mpi_raise(
 /* ---- windows ---- */
 
 /* A mapping pins the memory where the device has its own. Without it transfers are slower, but right. */
-static ndr_buffer *pin(const ndr_mpi *mpi, char *part, size_t size_bytes)
+static ndr_buffer *pin(const ndr_mpi *mpi, char *parts, size_t size_bytes)
 {
     ndr_device_info device;
     ndr_buffer *over;
     void *host;
     if (size_bytes == 0 || ndr_context_get_device(mpi->context, &device) != NDR_OK || device.shares_host_memory)
         return NULL;
-    if (ndr_buffer_create_over(mpi->context, size_bytes, part, &over) != NDR_OK) return NULL;
+    if (ndr_buffer_create_over(mpi->context, size_bytes, parts, &over) != NDR_OK) return NULL;
     if (ndr_buffer_map(mpi->own->transfers, over, NDR_MAP_READ_WRITE, 0, size_bytes, &host) == NDR_OK) return over;
     ndr_buffer_destroy(over);
     return NULL;
 }
 
+/* A rank transfers from and to the parts of others, too, so it pins them all; they lie one behind the other. */
 ndr_status ndr_mpi_window_create(const ndr_mpi *mpi, size_t size_bytes, ndr_mpi_window *window)
 {
     MPI_TRY(MPI_Win_allocate_shared, (MPI_Aint)size_bytes, 1, MPI_INFO_NULL, mpi->own->host, &window->part,
             &window->win);
     MPI_TRY(MPI_Win_lock_all, MPI_MODE_NOCHECK, window->win);
     if (size_bytes > 0) memset(window->part, 0, size_bytes); /* its pages are near this rank */
-    window->pin = pin(mpi, window->part, size_bytes);
+    const unsigned long long own = size_bytes;
+    unsigned long long all;
+    char *first;
+    MPI_TRY(MPI_Allreduce, &own, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, mpi->own->host);
+    NDR_TRY(ndr_mpi_window_find(window, MPI_PROC_NULL, &first));
+    window->pin = pin(mpi, first, (size_t)all);
     return NDR_OK;
 }
 

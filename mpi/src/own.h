@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-enum { NDR_MPI_PIECE_BYTES = 4 << 20, NDR_MPI_SLOTS = 2 }; /* of a rank's part of the host's memory */
+enum { NDR_MPI_PIECE_BYTES = 16 << 20, NDR_MPI_SLOTS = 2 }; /* of a rank's part of the host's memory */
 
 /* Memory that the ranks of a host share; each has a part. */
 typedef struct ndr_mpi_window {
     MPI_Win win;
     char *part;      /* this rank's */
-    ndr_buffer *pin; /* over it; NULL: the device reads it anyway */
+    ndr_buffer *pin; /* over all parts; NULL: the device reads them anyway */
 } ndr_mpi_window;
 
 struct ndr_mpi_own {
@@ -44,7 +44,7 @@ ndr_status ndr_mpi_fail(const char *call, int code);
 ndr_status ndr_mpi_window_create(const ndr_mpi *mpi, size_t size_bytes, ndr_mpi_window *window);
 void ndr_mpi_window_destroy(ndr_mpi_window *window);
 
-/* The part of another rank of the host. */
+/* The part of another rank of the host; of MPI_PROC_NULL: the first that is not empty. */
 ndr_status ndr_mpi_window_find(const ndr_mpi_window *window, int host_rank, char **part);
 
 /* A queue, or that queue behind an event. */

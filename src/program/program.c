@@ -119,12 +119,19 @@ static ndr_status check_language(const ndr_program *program)
     return NDR_OK;
 }
 
+/* PTX in comments is for files of kernels/, and for texts of operations around one. */
+static ndr_ptx_changes changes_of(const ndr_kernel_desc *desc)
+{
+    const bool may_change = desc->bundled || desc->label == ndr_written_label;
+    return ndr_ptx_changes_of(may_change ? options_of(desc) : "");
+}
+
 /* `parts` NULL: the program has one text. */
 static ndr_status build(const ndr_kernel_desc *desc, ndr_program *parts, size_t count, ndr_text *options,
                         ndr_program *program)
 {
     if (parts) return ndr_probe_link(parts, count, options, program);
-    const ndr_ptx_changes changes = ndr_ptx_changes_of(desc->bundled ? options_of(desc) : "");
+    const ndr_ptx_changes changes = changes_of(desc);
     NDR_TRY(ndr_probe_build(program, options));
     return *changes.target || changes.groups ? ndr_binary_patch(&changes, options->chars, program) : NDR_OK;
 }

@@ -166,6 +166,8 @@ static void check_returns(void)
     HOLDS(strstr(ndr_last_error(), "ndr_mpi_all_reduce: it has no operator 6 of f32") != NULL);
     HOLDS(ndr_mpi_broadcast(mpi, mpi->size, b, 0, 4, NULL) == NDR_BAD_ARGUMENT);
     HOLDS(strstr(ndr_last_error(), "ndr_mpi_broadcast: root is ") != NULL);
+    HOLDS(ndr_mpi_broadcast(mpi, 0, b, 1, ndr_buffer_size(b), NULL) == NDR_OUT_OF_BOUNDS);
+    HOLDS(strstr(ndr_last_error(), "reach past the end of a buffer") != NULL);
     ndr_mpi_exchange *exchange;
     const ndr_mpi_message wrong[] = { { mpi->size, b, 0, 1, 4, 0 }, { 0, b, 0, 0, 4, 0 } };
     HOLDS(ndr_mpi_exchange_create(mpi, wrong, 1, NULL, 0, &exchange) == NDR_BAD_ARGUMENT);
@@ -184,7 +186,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "returns") == 0) check_returns();
     else if (strcmp(how, "messages") != 0) exchange_forever(how);
     else {
-        const size_t piece = 4 << 20;
+        const size_t piece = 16 << 20;
         const size_t counts[] = { 0, 1, 4097, piece / 4, 2 * piece / 4 + 5 };
         check_device();
         for (size_t steps = 0; steps < 4; ++steps) check_ring(steps);

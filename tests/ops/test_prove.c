@@ -67,7 +67,9 @@ static ndr_op_work work_of(const void *request)
     return (ndr_op_work){ 0 };
 }
 
-static const ndr_operation operation = { .name = "counting", .variants = variants, .variant_count = 2, .work_of = work_of };
+static const ndr_operation operation = {
+    .name = "counting", .variants = variants, .variant_count = 2, .work_of = work_of
+};
 
 /* ---- a device that may take the variant ---- */
 
@@ -488,6 +490,28 @@ static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(v
     close_bench(&b);
 }
 
+/* Its kernel's text is written around the epilogue: instructions in comments must not stay there. */
+static void test_prove__does_not_run_a_product_with_an_epilogue_whose_ptx_does_not_build(void **state)
+{
+    (void)state;
+    skip_without(device.warp_size == 0, "the device has warps");
+    bench b = open_bench("off", 0);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F16,
+                                   .a = { NULL, 0, 128, 64, 0 },
+                                   .b = { NULL, 0, 64, 128, 0 },
+                                   .c = { NULL, 0, 128, 128, 0 },
+                                   .epilogue = "r + 1" };
+    ndr_matmul_request request;
+    ndr_matmul_epilogue epilogue;
+    ndr_kernel *kernel;
+    assert_ok(ndr_matmul_make_request("ndr_matmul", b.context, &desc, &epilogue, &request));
+    assert_ok(ndr_core_get(b.context, &request.core));
+    assert_refused(NDR_BUILD_FAILED,
+                   ndr_op_build_variant(variant_of(&ndr_matmul_operation, "units"), b.context, &request, &kernel),
+                   " as PTX for sm_90a: the driver's binary is not PTX");
+    close_bench(&b);
+}
+
 /* Buffers of more than 512 KiB are refused, so there is no workspace for parts. */
 static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t m, size_t k, const char *name)
 {
@@ -529,7 +553,8 @@ static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(v
     assert_ok(ndr_buffer_create(b.context, M * M * sizeof(float), &c));
     for (size_t i = 0; i < NDR_COUNT_OF(names) && is_right; ++i) {
         b.context->caps.info.max_buffer_bytes = most;
-        assert_ok(ndr_op_prove(&ndr_matmul_operation, b.context, variant_of(&ndr_matmul_operation, names[i]), &is_right));
+        assert_ok(
+            ndr_op_prove(&ndr_matmul_operation, b.context, variant_of(&ndr_matmul_operation, names[i]), &is_right));
         if (is_right) check_without_memory(&b, x, c, M, K, names[i]);
     }
     ndr_buffer_destroy(x);
@@ -724,6 +749,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_prove__does_not_judge_a_variant_by_the_one_instead_of_it),
         cmocka_unit_test(test_prove__tells_right_products_from_wrong_ones),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build),
+        cmocka_unit_test(test_prove__does_not_run_a_product_with_an_epilogue_whose_ptx_does_not_build),
         cmocka_unit_test(test_prove__multiplies_by_a_plain_variant_without_memory_for_parts),
         cmocka_unit_test(test_prove__tells_whether_groups_go_on),
         cmocka_unit_test(test_prove__does_not_wait_for_groups_for_ever),

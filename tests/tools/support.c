@@ -1,11 +1,22 @@
 /* support.c - what the tests share. */
 #include "support.h"
 
+#include <inttypes.h>
+#include <time.h>
+
 #include "device/context.h"
 
 ndr_context *context;
 ndr_queue *queue;
 ndr_device_info device;
+
+/* Read once, so that midnight does not divide a run. */
+static uint64_t day(void)
+{
+    static uint64_t number;
+    if (!number) number = number_from_env("NDR_TEST_DAY", (uint64_t)time(NULL) / (24 * 60 * 60));
+    return number;
+}
 
 int open_device(void **state)
 {
@@ -17,7 +28,7 @@ int open_device(void **state)
         print_error("%s\n", ndr_last_error());
         return -1;
     }
-    print_message("on %s (%s)\n", device.name, device.platform);
+    print_message("on %s (%s), NDR_TEST_DAY=%" PRIu64 "\n", device.name, device.platform, day());
     return 0;
 }
 
@@ -62,7 +73,11 @@ bool quick(void)
     return set && *set;
 }
 
+bool is_simulated(void) { return quick() && strcmp(getenv("NDR_TEST_QUICK"), "sizes") != 0; }
+
 bool all_cases(void) { return number_from_env("NDR_TEST_LONG", 0) != 0; }
+
+bool is_today(size_t i, size_t days) { return all_cases() || (i + day()) % days == 0; }
 
 ndr_kernel *kernel_with(const char *source, const char *name, const char *options)
 {
@@ -86,7 +101,7 @@ ndr_kernel *kernel_without_parameters(void)
 
 bool takes_vectors(void)
 {
-    return device.type != NDR_DEVICE_TYPE_CPU || device.native_f32_width > 1 || quick();
+    return device.type != NDR_DEVICE_TYPE_CPU || device.native_f32_width > 1 || is_simulated();
 }
 
 size_t fitting_group(const ndr_kernel *kernel, size_t wanted)

@@ -59,11 +59,18 @@ void skip_without_group(const ndr_kernel *kernel, size_t items);
  * because compiling such a kernel takes minutes there. A simulator does not compile. */
 bool takes_vectors(void);
 
-/* True if sizes should be small: on a simulator. */
+/* True if sizes should be small: on a simulator, and where NDR_TEST_QUICK is "sizes". */
 bool quick(void);
+
+/* Whether the device is a simulator: NDR_TEST_QUICK is set to something else. */
+bool is_simulated(void);
 
 /* Whether NDR_TEST_LONG asks for all of the cases of which a test otherwise takes a few. */
 bool all_cases(void);
+
+/* Whether case `i` of a list belongs to this run: one case in `days`, so that runs of as many days in sequence take each.
+ * NDR_TEST_DAY=n sets the day, which open_device() prints; with NDR_TEST_LONG all belong to it. */
+bool is_today(size_t i, size_t days);
 
 /* A kernel from source text; the test fails if it does not build. */
 ndr_kernel *kernel_of(const char *source, const char *name);

@@ -23,7 +23,8 @@ typedef struct hard_case {
     ndr_dtype dtype, output; /* NONE: f32 or f64, as the variant takes them */
     bool transposes_a, transposes_b;
     ndr_matrix_part part;
-    size_t count; /* of a batch */
+    size_t count;      /* of a batch */
+    bool has_epilogue; /* which adds to each column a number of its own */
 } hard_case;
 
 #define OF(in, out, ...) .dtype = NDR_DTYPE_##in, .output = NDR_DTYPE_##out, __VA_ARGS__
@@ -58,6 +59,9 @@ static const hard_case cases[] = {
     { 331, 8176, 136, 5, 3, -1, 1, 0, 0, 7, true, false, 0, 0, 0, OF(BF16, BF16, .transposes_a = true, .count = 1) },
     { 1100, 1100, 136, 8, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0,
       OF(BF16, BF16, .part = NDR_MATRIX_LOWER, .count = 1) },
+    /* texts of their own: tiles that are whole, and in parts of the depth */
+    { 300, 1000, 200, 8, 8, 1, 1, 0, 0, 3, true, false, 0, 0, 0, OF(F16, F16, .count = 2, .has_epilogue = true) },
+    { 190, 130, 1032, 8, 8, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(BF16, F16, .count = 1, .has_epilogue = true) },
     { 129, 65, 515, 1, 3, 2, -1, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .count = 2) },
     { 1660, 2568, 400, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .transposes_b = true, .count = 1) },
     { 190, 130, 4104, 0, 0, 1, 0, 0, 0, 0, false, false, 0, 0, 0, OF(U8, I32, .transposes_a = true, .count = 1) },
@@ -108,6 +112,8 @@ static double element(const void *from, size_t i, size_t j)
 typedef struct product {
     const hard_case *h;
     ndr_matmul_request request;
+    ndr_matmul_epilogue epilogue;
+    ndr_buffer *bias;
     void *a, *b, *c, *got; /* on the host */
 } product;
 
@@ -132,6 +138,9 @@ static long double rounding_of(ndr_dtype dtype, long double x)
     return dtype == NDR_DTYPE_BF16 ? fabsl(x) * 0x1p-8L + 0x1p-134L : 0;
 }
 
+/* What an epilogue adds to a column. */
+static float bias_of(size_t col) { return (float)(col % 31) - 15; }
+
 /* A loop in the type itself gives an infinity where a sum passes the largest number; no case comes near it. */
 static bool is_right_at(const product *p, size_t which, size_t row, size_t col)
 {
@@ -148,11 +157,12 @@ static bool is_right_at(const product *p, size_t which, size_t row, size_t col)
         size += fabsl(term);
     }
     const double before = p->h->beta != 0 ? at(&r->c, output, p->c, which * p->h->m + row, col) : 0;
-    const long double old = p->h->beta * (long double)before, wanted = p->h->alpha * sum + old;
+    const long double bias = p->h->has_epilogue ? bias_of(col) : 0;
+    const long double old = p->h->beta * (long double)before, wanted = p->h->alpha * sum + old + bias;
     if (ndr_matmul_is_integer(r)) return got == (double)wanted;
     if (isnan(wanted)) return isnan(got);
     if (isinf(wanted)) return got == (double)wanted;
-    const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old)) + 2 * k * least;
+    const long double bound = (k + 2) * eps * (fabs(p->h->alpha) * size + fabsl(old) + fabsl(bias)) + 2 * k * least;
     return fabsl(wanted - got) <= bound + rounding_of(output, fabsl(wanted) + bound);
 }
 
@@ -198,6 +208,29 @@ static ndr_status create(ndr_context *context, product *p, unsigned which, ndr_o
     return NDR_OK;
 }
 
+/* The epilogue of a request whose c is set. */
+static ndr_status add_epilogue(ndr_context *context, product *p)
+{
+    const hard_case *h = p->h;
+    const size_t bytes = h->n * sizeof(float);
+    float *const host = malloc(bytes);
+    if (!host) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
+    for (size_t col = 0; col < h->n; ++col) host[col] = bias_of(col);
+    const ndr_status status = ndr_buffer_create_from(context, bytes, host, &p->bias);
+    free(host);
+    NDR_TRY(status);
+    const ndr_map_array bias = {
+        "bias",
+        { .buffer = p->bias, .dtype = NDR_DTYPE_F32, .shape = ndr_range_2d(h->m, h->n), .stride = { 0, 1 } },
+    };
+    const ndr_matmul_desc desc = { .c = { .rows = h->m, .cols = h->n },
+                                   .count = h->count,
+                                   .epilogue = "r + bias",
+                                   .inputs = &bias,
+                                   .input_count = 1 };
+    return ndr_matmul_make_epilogue("ndr_matmul", context, &desc, &p->request, &p->epilogue);
+}
+
 /* By what the context would take if `variant` is NULL. */
 static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, product *p, bool *is_right)
 {
@@ -207,6 +240,7 @@ static ndr_status multiply(ndr_queue *queue, const ndr_op_variant *variant, prod
     NDR_TRY(create(queue->context, p, A, &p->request.a, ta ? h->k : h->m, ta ? h->m : h->k, in, &p->a));
     NDR_TRY(create(queue->context, p, B, &p->request.b, tb ? h->n : h->k, tb ? h->k : h->n, in, &p->b));
     NDR_TRY(create(queue->context, p, C, &p->request.c, h->m, h->n, out, &p->c));
+    if (h->has_epilogue) NDR_TRY(add_epilogue(queue->context, p));
     const size_t bytes = ndr_buffer_size(p->request.c.buffer);
     p->got = malloc(bytes);
     if (!p->got) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory to try a variant");
@@ -224,6 +258,7 @@ static ndr_status multiply_and_free(ndr_queue *queue, const ndr_op_variant *vari
     ndr_buffer_destroy(p->request.a.buffer);
     ndr_buffer_destroy(p->request.b.buffer);
     ndr_buffer_destroy(p->request.c.buffer);
+    ndr_buffer_destroy(p->bias);
     free(p->a);
     free(p->b);
     free(p->c);
@@ -243,6 +278,7 @@ static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, cons
                                .transposes_a = h->transposes_a,
                                .transposes_b = h->transposes_b,
                                .part = h->part } };
+    if (h->has_epilogue) p.request.epilogue = &p.epilogue;
     p.request.accuracy = variant->needs == NDR_NEEDS_ROUNDED_MMA ? NDR_ACCURACY_TF32 : NDR_ACCURACY_FULL;
     if (ndr_op_cannot(variant, &p.request)) return NDR_OK;
     return multiply_and_free(queue, variant, &p, is_right);
