@@ -319,7 +319,7 @@ static void test_map_reduce_axes__are_segments_by_offsets(void **unused)
     }
 }
 
-/* One segment has nearly all elements, and its items go through more of them than the fault loops_end_early lets them. */
+/* One segment has nearly all elements: more for each of its items than the fault loops_end_early leaves. */
 static void test_map_reduce_axes__have_a_long_segment_among_short_ones(void **unused)
 {
     (void)unused;

@@ -484,7 +484,7 @@ static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **
     ndr_buffer *x = buffer_of(K * 2, NULL), *y = buffer_of(2, NULL);
     ndr_matmul_desc d = { .dtype = NDR_DTYPE_F16, .a = { x, 0, 1, K, 0 }, .b = { x, 0, K, 1, 0 },
                           .c = { y, 0, 1, 1, 0 } };
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_matmul(queue, &d, NULL), "ndr_matmul: the depth is 30011, but the driver of ",
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_matmul(queue, &d, NULL), "ndr_matmul: the depth is 30011, but the driver",
                    "loops_end_early", "use at most ", "results of 32 bits or more without an epilogue");
     d.a.cols = d.b.rows = 1031;
     assert_ok(ndr_matmul(queue, &d, NULL));
