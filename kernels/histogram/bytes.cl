@@ -1,62 +1,48 @@
-/* bytes.cl - histograms of elements of 8 bits, by groups of many items and without atomics: each item counts the 256
- * values in counters of its own, of 8 bits. Bins are found at the end, once for each value.
+/* bytes.cl - histograms of elements of 8 bits, by groups of many items: each group counts the 256 values in COPIES
+ * tables in local memory. Bins are found at the end, once for each value.
  *
- *   row r     | item 0: values 4 r to 4 r + 3 | item 1: the same | ...       neighbouring items use different banks
- *
- * Before a counter can wrap, each item adds up a row. */
+ *   row v     | copy 0 of the count of value v | copy 1 | ...       neighbouring items use different copies, and banks
+ */
 #include "histogram/bins.clh"
 #include "histogram/fold.clh"
 
+#ifndef GROUP
+#define GROUP 512 /* items of a group */
+#endif
 #define VALUES 256
-#define ROWS (VALUES / 4)
-#define GROUP ROWS  /* items of a group: each adds up a row */
-#define AHEAD 5     /* vectors of 16 bytes that are loaded together */
-#define STEPS 3     /* of AHEAD vectors, after which a counter has 240 at most */
+#define COPIES 32 /* local memory has so many banks, and so many items run in step, at most, on most GPUs */
+#define AHEAD 2   /* vectors of 16 bytes that are loaded together */
+#define OWN ((VALUES + GROUP - 1) / GROUP) /* values of which an item adds up the copies */
 #define INLINED static inline __attribute__((always_inline)) /* the fault shared_local_array */
 
-/* `own` is the item's part of row 0. */
-INLINED void count_bytes(local uchar *own, const uint bytes)
+/* `own` is the item's copy in row 0. */
+INLINED void count_byte(local uint *own, const uint value) { atomic_inc(own + value * COPIES); }
+
+INLINED void count_vector(local uint *own, const uint4 bytes)
 {
 #pragma unroll
     for (uint shift = 0; shift < 32; shift += 8) {
-        const uint x = bytes >> shift & 0xff;
-        own[x / 4 * (4 * GROUP) + x % 4] += 1;
+        const uint4 value = bytes >> shift & 0xff;
+        count_byte(own, value.s0);
+        count_byte(own, value.s1);
+        count_byte(own, value.s2);
+        count_byte(own, value.s3);
     }
 }
 
-INLINED void count_vector(local uchar *own, const uint4 bytes)
+/* Neighbouring items begin at different copies. Volatile: the fault read_again. */
+INLINED uint add_copies(volatile local const uint *counters, const uint value)
 {
-    count_bytes(own, bytes.s0);
-    count_bytes(own, bytes.s1);
-    count_bytes(own, bytes.s2);
-    count_bytes(own, bytes.s3);
+    uint sum = 0;
+    for (uint i = 0; i < COPIES; ++i) sum += counters[value * COPIES + (i + value) % COPIES];
+    return sum;
 }
 
-/* Add the counters of row `id` to the counts of its values, and zero them. Items begin at different columns, which are
- * in different banks. Two sums of 16 bits fit a uint. Volatile: the fault read_again. */
-INLINED void add_row(const uint id, volatile local uint *counters, uint *counts)
-{
-    uint even = 0, odd = 0;
-#pragma unroll 8
-    for (uint i = 0; i < GROUP; ++i) {
-        volatile local uint *const word = counters + id * GROUP + (i + id) % GROUP;
-        const uint four = *word;
-        even += four & 0x00ff00ff;
-        odd += four >> 8 & 0x00ff00ff;
-        *word = 0;
-    }
-    counts[0] += even & 0xffff;
-    counts[1] += odd & 0xffff;
-    counts[2] += even >> 16;
-    counts[3] += odd >> 16;
-}
-
-/* Launch groups of GROUP items. Each stores a table. */
+/* Each group stores a table. `counters` has VALUES * COPIES. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 histogram_bytes(global const T *input, const ulong offset, const ulong count, BINS_PARAMETERS, global uint *workspace,
-                NDR_ND_RANGE(1))
+                local uint *counters, NDR_ND_RANGE(1))
 {
-    local uint counters[ROWS * GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const bins b = THE_BINS;
@@ -64,38 +50,37 @@ histogram_bytes(global const T *input, const ulong offset, const ulong count, BI
     const ulong items = ndr_global_range(it, 0);
     global const uchar *const x = (global const uchar *)(input + offset);
     const ulong before = min(count, (16 - (ulong)x % 16) % 16); /* elements before the first whole vector */
-    const ulong vectors = (count - before) / 16;
+    const ulong vectors = (count - before) / 16, after = before + 16 * vectors;
     global const uint4 *const v = (global const uint4 *)(x + before);
-    local uchar *const own = (local uchar *)(counters + id);
-    uint counts[4] = { 0, 0, 0, 0 };
-    for (uint i = id; i < ROWS * GROUP; i += GROUP) counters[i] = 0;
+    local uint *const own = counters + id % COPIES;
+    for (uint i = id; i < VALUES * COPIES; i += GROUP) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (ulong first = 0; first < vectors; first += items * (AHEAD * STEPS)) {
-        for (uint step = 0; step < STEPS; ++step) {
-            const ulong i = first + step * AHEAD * items + ndr_global_id(it, 0);
-            if (i + (AHEAD - 1) * items < vectors) {
-                uint4 ahead[AHEAD];
+    ulong i = ndr_global_id(it, 0);
+    for (; i + (AHEAD - 1) * items < vectors; i += AHEAD * items) {
+        uint4 ahead[AHEAD];
 #pragma unroll
-                for (uint k = 0; k < AHEAD; ++k) ahead[k] = v[i + k * items];
+        for (uint k = 0; k < AHEAD; ++k) ahead[k] = v[i + k * items];
 #pragma unroll
-                for (uint k = 0; k < AHEAD; ++k) count_vector(own, ahead[k]);
-            } else {
-                for (ulong k = i; k < vectors; k += items) count_vector(own, v[k]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_row(id, counters, counts);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = 0; k < AHEAD; ++k) count_vector(own, ahead[k]);
     }
-
-    /* The counters are zeros: the table takes their place. */
-    for (uint i = 0; i < 4; ++i) atomic_add(counters + entry_of(b, 0, (T)(uchar)(4 * id + i)), counts[i]);
-    const ulong after = before + 16 * vectors;
+    for (; i < vectors; i += items) count_vector(own, v[i]);
     if (ndr_group_id(g, 0) == 0) {
-        for (ulong i = id; i < before; i += GROUP) atomic_inc(counters + entry_of(b, 0, input[offset + i]));
-        for (ulong i = after + id; i < count; i += GROUP) atomic_inc(counters + entry_of(b, 0, input[offset + i]));
+        for (ulong k = id; k < before; k += GROUP) count_byte(own, x[k]);
+        for (ulong k = after + id; k < count; k += GROUP) count_byte(own, x[k]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    /* The table takes the place of the counters. */
+    uint counts[OWN];
+    for (uint k = 0; k < OWN; ++k) counts[k] = add_copies(counters, (id + k * GROUP) % VALUES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = id; k < size; k += GROUP) counters[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0; k < OWN; ++k) {
+        const uint value = id + k * GROUP;
+        if (value < VALUES) atomic_add(counters + entry_of(b, 0, (T)(uchar)value), counts[k]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     global W *const out = tables_of(workspace) + ndr_group_id(g, 0) * (ulong)size;
-    for (uint i = id; i < size; i += GROUP) out[i] = counters[i];
+    for (uint k = id; k < size; k += GROUP) out[k] = counters[k];
 }

@@ -54,12 +54,17 @@ static inline void put_element(uint *x, uint i, IN_BITS element)
     x[i * IN_BYTES / 4] |= (uint)element << 8 * (i * IN_BYTES % 4);
 }
 
-/* Copy rows of a chunk, so that each begins at a multiple of 16 bytes. */
+/* Copy rows of a chunk, so that each begins at a line of the cache. */
 static inline void copy_chunk(global uint4 *to, ulong to_pitch, global const IN_BITS *from, ulong pitch, uint rows,
                               uint cols)
 {
     const uint pieces = CHUNK / PIECE, piece = get_local_id(0) % pieces;
+    const bool has_pieces = ((uintptr_t)from | pitch * IN_BYTES) % 16 == 0 && (piece + 1) * PIECE <= cols;
     for (uint row = get_local_id(0) / pieces; row < rows; row += COPY_ITEMS / pieces) {
+        if (has_pieces) {
+            to[row * to_pitch + piece] = *(global const uint4 *)(from + row * pitch + piece * PIECE);
+            continue;
+        }
         uint x[4] = { 0, 0, 0, 0 };
 #pragma unroll
         for (uint i = 0; i < PIECE; ++i)
@@ -120,6 +125,7 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 #define BOXES (TILE_N < 2 * BOX_COLS ? 1 : 2) /* of C in local memory, for a team */
 #define OUT_COLS (BOXES * BOX_COLS)
 
+#define SHARES NDR_UNITS_SHARES
 #define SOME_SUMS 32 /* for which C is loaded at once */
 
 /* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
@@ -532,18 +538,26 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAME
     if (item % TEAM == 0) wait_for_stores();
 }
 
-/* Over the tiles in parts: for each a group for 4 sums of each item of each team. */
-kernel __attribute__((reqd_work_group_size(TEAM, 1, 1))) void gemm_units_add(PARAMETERS EPILOGUE_PARAMETERS)
+/* Over the tiles in parts: for each a group for 4 sums of each item of each team. Its items add a share of the parts
+ * each: one after the other all parts would take as long as the products. */
+kernel __attribute__((reqd_work_group_size(SHARES *TEAM, 1, 1))) void gemm_units_add(PARAMETERS EPILOGUE_PARAMETERS)
 {
+    local SUM4 of_shares[SHARES * TEAM];
+    const uint share = get_local_id(0) / TEAM;
     const product p = PRODUCT;
     const uint quads = SUMS / 4, quad = get_group_id(0) % quads, team = get_group_id(0) / quads % TEAMS;
     const uint tile = get_group_id(0) / (quads * TEAMS);
     place found = { 0, 0, 0, 0 };
     const unit u = find_unit(&p, whole + tile * parts, &found);
-    global const SUM4 *from = sums_of(SUMS_OF_PARTS, u.part, team) + quad * TEAM + get_local_id(0);
+    global const SUM4 *from = sums_of(SUMS_OF_PARTS, u.part, team) + quad * TEAM + get_local_id(0) % TEAM;
     SUM4 all = 0;
 #pragma unroll 8
-    for (uint i = 0; i < parts; ++i) all += from[(ulong)i * (TEAMS * SUMS / 4 * TEAM)];
+    for (uint i = share; i < parts; i += SHARES) all += from[(ulong)i * (TEAMS * SUMS / 4 * TEAM)];
+    of_shares[get_local_id(0)] = all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (share > 0) return;
+#pragma unroll
+    for (uint i = 1; i < SHARES; ++i) all += of_shares[i * TEAM + get_local_id(0)];
     const T sum[4] = { all.x, all.y, all.z, all.w };
     const uint row = u.row + 64 * team + row_of_item(), col = u.col + 8 * quad + col_of_item();
     STORED_T results[4];

@@ -227,17 +227,18 @@ static void add_pointer(const ndr_names *n, size_t index, ndr_text *out)
 static void add_place(const ndr_names *n, size_t index, ndr_text *out)
 {
     static const char axes[] = "123";
+    const char *const i = n->index ? n->index : "i";
     const int64_t *stride = array_at(n, index)->array.stride;
     add_pointer(n, index, out);
     if (n->is_flat) {
-        ndr_text_add_all(out, "_at + i");
+        ndr_text_add_all(out, "_at + ", i);
         return;
     }
     ndr_text_add_all(out, "_at.s0");
     for (unsigned d = 0; d < n->shape.dims; ++d) {
         const bool is_constant = n->along == d + 1 && (stride[d] == 0 || stride[d] == 1);
         if (is_constant && stride[d] == 0) continue;
-        ndr_text_add(out, " + (long)%s%u", n->index ? n->index : "i", d);
+        ndr_text_add(out, " + (long)%s%u", i, d);
         if (is_constant) continue;
         ndr_text_add_all(out, " * ");
         add_pointer(n, index, out);

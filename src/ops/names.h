@@ -16,7 +16,7 @@ typedef struct ndr_names {
     size_t scalar_count, input_count, output_count;
     ndr_range shape;
     bool is_flat;        /* all arrays are packed: their elements are numbered alike */
-    const char *index;   /* of ndr_map_reduce(): the start of the indexes' names, "ndr_j"; NULL: "i" */
+    const char *index;   /* of elements: the start of the indexes' names, "ndr_j"; NULL: "i" */
     const char *element; /* and the type of outputs without a dtype */
     const char *const *taken; /* names that the expression has besides, NULL last; NULL: i, i0, i1 and i2 */
     unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */

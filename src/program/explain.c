@@ -244,10 +244,13 @@ static bool add_header(const ndr_source *source, line l, ndr_text *out)
     return false;
 }
 
-/* An unknown macro at the end of a parameter list may cause an error that does not name it. */
+/* An unknown macro at the end of a parameter list or around a name that it declares may cause an error that does not name
+ * the macro: compilers may report an undeclared argument of a call before the function. */
 static bool add_form(const ndr_source *source, ndr_text *out)
 {
-    static const char *const forms[] = { "NDR_RANGE", "NDR_ND_RANGE" };
+    static const char *const forms[] = { "NDR_RANGE",      "NDR_ND_RANGE",        "NDR_REDUCTION",   "NDR_REDUCE",
+                                         "NDR_FOR_GLOBAL", "NDR_FOR_GROUPS",      "NDR_FOR_LOCAL",   "NDR_WORK_ITEMS",
+                                         "NDR_PRIVATE",    "NDR_WORK_ITEMS_OVER", "NDR_GROUP_LOCAL", "NDR_ONCE" };
     for (size_t i = 0; i < NDR_COUNT_OF(forms); ++i)
         if (ndr_code_uses(&source->code, forms[i]) && add_header(source, line_at(forms[i]), out)) return true;
     return false;

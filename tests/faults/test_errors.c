@@ -2100,6 +2100,23 @@ static void test_explain__names_the_header_that_is_missing(void **state)
         assert_string_equal(out.chars, wanted);
         ndr_text_free(&out);
     }
+    /* A compiler that tells of a macro's argument only. */
+    static const char *const uses[][2] = {
+        { "NDR_FOR_GLOBAL(i, it, 5) x[i] = 1;", "loops" },   { "NDR_FOR_GROUPS(i, g, 5) x[i] = 1;", "loops" },
+        { "NDR_FOR_LOCAL(i, g, 5) x[i] = 1;", "loops" },     { "NDR_WORK_ITEMS(i, g) x[i] = 1;", "hierarchy" },
+        { "NDR_WORK_ITEMS_OVER(i, g, 5) ;", "hierarchy" },   { "NDR_PRIVATE(int, i); x[i] = 1;", "hierarchy" },
+        { "NDR_GROUP_LOCAL(int, i, g, 0);", "hierarchy" },   { "NDR_REDUCE(i, 1, sum) sum += i;", "reduction" },
+        { "int i = 1; x[i] = 1;", NULL },
+    };
+    for (size_t i = 0; i < COUNT_OF(uses); ++i) {
+        ndr_text out = { 0 };
+        char text[128], wanted[128] = "a name is not declared";
+        snprintf(text, sizeof text, "kernel void k(global int *x) { %s }\n", uses[i][0]);
+        if (uses[i][1]) snprintf(wanted, sizeof wanted, "is declared in ndr/%s.clh: #include ", uses[i][1]);
+        explain(text, "", "t.cl:1:1: error: use of undeclared identifier 'i'\n", &out);
+        if (!strstr(out.chars, wanted)) fail_msg("%s: %s", uses[i][0], out.chars);
+        ndr_text_free(&out);
+    }
 }
 
 static void test_build__reads_words_of_options_as_compilers_do(void **state)
@@ -2251,15 +2268,24 @@ static void build_strictly(const ndr_op_variant *built_row, const ndr_op_plan *p
     check_log_of_built();
 }
 
-static void build_rows_strictly(const ndr_operation *operation, const void *request)
+/* Each row that the device takes, for those of `count` requests that it can run, at least one. */
+static void build_rows_strictly(const ndr_operation *operation, const void *const *requests, size_t count)
 {
     for (size_t i = 0; i < operation->variant_count; ++i) {
-        ndr_op_plan plan;
-        if (!takes_variant(operation, operation->variants[i])) continue;
-        plan = ndr_op_make_plan(operation->variants[i], &context->caps, request);
-        build_strictly(operation->variants[i], &plan);
+        const ndr_op_variant *variant = operation->variants[i];
+        unsigned tried = 0;
+        if (!takes_variant(operation, variant)) continue;
+        for (size_t r = 0; r < count; ++r) {
+            if (ndr_op_cannot(variant, requests[r])) continue;
+            const ndr_op_plan plan = ndr_op_make_plan(variant, &context->caps, requests[r]);
+            build_strictly(variant, &plan);
+            ++tried;
+        }
+        if (tried == 0) fail_msg("%s: no request here is one for %s", operation->name, variant->name);
     }
 }
+
+static void build_for(const ndr_operation *operation, const void *request) { build_rows_strictly(operation, &request, 1); }
 
 static void skip_without_warnings(void)
 {
@@ -2276,10 +2302,20 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
     (void)state;
     skip_without_warnings();
     const ndr_reduce_request sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1 << 20 } };
+    ndr_reduce_request atomic = sum, recursive = sum;
+    atomic.method = NDR_REDUCE_ATOMIC;
+    recursive.method = NDR_REDUCE_RECURSIVE;
+    const void *const sums[] = { &sum, &atomic, &recursive };
     const ndr_matmul_request product = {
         .dtype = NDR_DTYPE_F32, .c = { .rows = 512, .cols = 512 }, .core = ndr_core_of(0), .depth = 512
     };
-    build_rows_strictly(&ndr_reduce_operation, &sum);
+    ndr_matmul_request rounded = product, narrow = product, wide = product, thin = product;
+    rounded.accuracy = NDR_ACCURACY_TF32;
+    narrow.dtype = NDR_DTYPE_F16;
+    wide.dtype = NDR_DTYPE_F64;
+    thin.c.rows = thin.c.cols = 4;
+    const void *const products[] = { &product, &rounded, &narrow, &thin, &wide };
+    build_rows_strictly(&ndr_reduce_operation, sums, COUNT_OF(sums));
     for (unsigned form = 0; form < 3; ++form) {
         const ndr_scan_request scan = { .dtype = NDR_DTYPE_F32,
                                         .op = NDR_OP_MIN,
@@ -2287,27 +2323,27 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
                                         .is_backward = form == 1,
                                         .segments = (ndr_scan_segments)form,
                                         .input = { .cols = 1 << 20, .element_bytes = sizeof(float) } };
-        build_rows_strictly(&ndr_scan_operation, &scan);
+        build_for(&ndr_scan_operation, &scan);
     }
     const ndr_array matrix = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(100, 200));
     for (unsigned axis = 0; axis < 2; ++axis) {
         ndr_line_request lines = { .scan = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .is_exclusive = axis } };
         ndr_lines_lay_out(&matrix, &matrix, axis, &lines);
-        build_rows_strictly(&ndr_array_scan_operation, &lines);
+        build_for(&ndr_array_scan_operation, &lines);
     }
     const ndr_sort_request sort = { .dtype = NDR_DTYPE_F32, .bits = 32, .count = 1000, .value_bytes = 12 };
     ndr_sort_request segments = sort;
-    build_rows_strictly(&ndr_matmul_operation, &product);
-    build_rows_strictly(&ndr_sort_operation, &sort);
-    build_rows_strictly(&ndr_sort_segments_operation, &segments);
+    build_rows_strictly(&ndr_matmul_operation, products, COUNT_OF(products) - !device.has_f64);
+    build_for(&ndr_sort_operation, &sort);
+    build_for(&ndr_sort_segments_operation, &segments);
     segments.length = 10;
-    build_rows_strictly(&ndr_sort_segments_operation, &segments);
+    build_for(&ndr_sort_segments_operation, &segments);
     const ndr_top_k_request top = {
         .order = { .dtype = NDR_DTYPE_F32, .bits = 32, .value_bytes = 8 }, .rows = 3, .length = 1000, .k = 10, .value_bytes = 12
     };
-    build_rows_strictly(&ndr_top_k_operation, &top);
-    build_rows_strictly(&ndr_top_k_select_operation, &top);
-    build_rows_strictly(&ndr_top_k_values_operation, &top);
+    build_for(&ndr_top_k_operation, &top);
+    build_for(&ndr_top_k_select_operation, &top);
+    build_for(&ndr_top_k_values_operation, &top);
 }
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)

@@ -1,6 +1,7 @@
 /* test_map.c - ndr_map(): statements against plain loops, arrays of any shape and strides, and what it refuses. */
 #include "support.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "forcing.h"
@@ -438,13 +439,14 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
     ndr_buffer_destroy(y);
 }
 
-/* Of a part of a longer array. */
+/* Of a part of a longer array. Past the offsets that a launch takes, too. */
 static void test_map__counts_from_the_first_index(void **state)
 {
     (void)state;
-    static const uint64_t firsts[] = { 1, 1000, UINT64_C(1) << 31 };
+    static const uint64_t firsts[] = { 1, 1000, INT32_MAX - 5, UINT32_MAX - 5, (UINT64_C(1) << 32) + 5, SIZE_MAX - 19 };
     uint64_t got[20];
-    for (size_t f = 0; f < COUNT_OF(firsts) && firsts[f] <= PTRDIFF_MAX; ++f) { /* a larger one is refused */
+    for (size_t f = 0; f < COUNT_OF(firsts); ++f) {
+        if (firsts[f] > SIZE_MAX) continue;
         ndr_buffer *x = buffer_of(20 * sizeof(uint64_t), NULL);
         ndr_map_array evens = span("x", x, NDR_DTYPE_U64, 2, 9), all = span("x", x, NDR_DTYPE_U64, 0, 20);
         evens.array.stride[0] = 2;
@@ -453,7 +455,9 @@ static void test_map__counts_from_the_first_index(void **state)
         read_buffer(x, got, sizeof got);
         for (uint64_t i = 0; i < 20; ++i) {
             const bool is_even = i >= 2 && i % 2 == 0;
-            assert_true(got[i] == 3 * (firsts[f] + i) + (is_even ? firsts[f] + (i - 2) / 2 : 0));
+            const uint64_t wanted = 3 * (firsts[f] + i) + (is_even ? firsts[f] + (i - 2) / 2 : 0);
+            if (got[i] != wanted)
+                fail_msg("from %" PRIu64 ", element %" PRIu64 " is %" PRIu64 ", not %" PRIu64, firsts[f], i, got[i], wanted);
         }
         ndr_buffer_destroy(x);
     }

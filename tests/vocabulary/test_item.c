@@ -103,8 +103,8 @@ static records record(const ndr_nd_range *range, unsigned suffix)
     size_t size[3] = { 1, 1, 1 }, offset[3] = { 0, 0, 0 }; /* in OpenCL's order */
     for (unsigned d = 0; d < range->global.dims; ++d) {
         size[range->global.dims - 1 - d] = range->global.size[d];
-        /* Above 32 bits the vocabulary itself adds the offset, and OpenCL's own ids start from 0. */
-        offset[range->global.dims - 1 - d] = range->offset[d] > UINT32_MAX ? 0 : range->offset[d];
+        /* Above 31 bits the vocabulary itself adds the offset, and OpenCL's own ids start from 0. */
+        offset[range->global.dims - 1 - d] = range->offset[d] > INT32_MAX - range->global.size[d] ? 0 : range->offset[d];
     }
     records r = { malloc(total * sizeof *r.rows), { 0, 0 } };
     int32_t *times = calloc(total, sizeof *times);
@@ -210,6 +210,8 @@ static void test_item__counts_ids_from_the_offset(void **state)
     check_range(over(ndr_range_1d(quick() ? 50 : 1009), 17, 0, 0));
     check_range(over(ndr_range_2d(7, quick() ? 5 : 64), 3, 1000, 0));
     check_range(over(ndr_range_3d(2, 3, quick() ? 5 : 47), 1, 20, 300));
+    check_range(over(ndr_range_2d(3, 5), INT32_MAX - 3, INT32_MAX - 4, 0));
+    check_range(over(ndr_range_1d(5), (size_t)INT32_MAX + 1, 0, 0));
     if (device.address_bits == 64) check_range(over(ndr_range_2d(3, 5), FAR, 2 * FAR, 0));
 }
 

@@ -16,7 +16,7 @@ typedef struct ndr_record {
     NDR_RECORD_WORD_ group_range[3];
     NDR_RECORD_WORD_ first_group[3]; /* number of groups in preceding launches of this range */
     NDR_RECORD_WORD_ local_range[3]; /* of a full group; groups at the edges may be smaller */
-    NDR_RECORD_WORD_ base[3];        /* added to OpenCL's global ids; not 0 only if they would exceed 32 bits */
+    NDR_RECORD_WORD_ base[3];        /* added to OpenCL's global ids; not 0 only if they would exceed 31 bits */
     NDR_RECORD_WORD_ dims;
 } ndr_record;
 

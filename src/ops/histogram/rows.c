@@ -7,7 +7,7 @@
  * fault loops_end_early would end the loops of an item. */
 static size_t most_elements(const ndr_caps *caps)
 {
-    enum { MOST = 12 << 27, MOST_OF_SHORT_LOOPS = 12 << 21 };
+    enum { MOST = 12 << 27, MOST_OF_SHORT_LOOPS = 12 << 20 };
     return ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? MOST_OF_SHORT_LOOPS : MOST;
 }
 
@@ -193,27 +193,32 @@ static const char *has_large_table(const ndr_op_case *of)
 NDR_OP_VARIANT(histogram, groups, "histogram_groups", 0, .others = { "histogram_fold_groups" },
                .unsuited = has_large_table, .plan = plan_groups, .launch = launch_groups);
 
-/* ---- elements of 8 bits: counters of each item ---- */
+/* ---- elements of 8 bits: a table with copies ---- */
 
-enum { VALUES = 256, ITEMS_OF_ROWS = VALUES / 4 }; /* as in kernels/histogram/bytes.cl */
+enum { VALUES = 256, COPIES = 32 }; /* as in kernels/histogram/bytes.cl */
 
-/* A unit with 228 KiB of local memory runs 13 groups at a time; 12 take less time. Fewer for few elements. */
-static ndr_nd_range rows_for(const ndr_caps *caps, size_t elements)
+/* Few groups for few elements. */
+static ndr_nd_range bytes_for(const ndr_caps *caps, size_t elements)
 {
-    enum { OF_A_UNIT = 12, LEAST_FOR_ITEM = 240 };
+    enum { BYTES_GROUP = 512, OF_A_UNIT = 3, LEAST_FOR_ITEM = 64 };
+    const size_t limit = ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]);
     const size_t most = OF_A_UNIT * ndr_max_size(caps->info.compute_units, 1);
-    return ndr_nd_range_1d(ndr_clamp_size(elements / (ITEMS_OF_ROWS * LEAST_FOR_ITEM), 1, most) * ITEMS_OF_ROWS,
-                           ITEMS_OF_ROWS);
+    size_t group = BYTES_GROUP;
+    while (group > limit && group > 1) group /= 2;
+    return ndr_nd_range_1d(ndr_clamp_size(elements / (group * LEAST_FOR_ITEM), 1, most) * group, group);
 }
 
 static void plan_bytes(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_histogram_request *r = of->request;
-    const ndr_nd_range range = rows_for(of->caps, ndr_min_size(r->input.cols, most_elements(of->caps)));
+    const ndr_nd_range range = bytes_for(of->caps, ndr_min_size(r->input.cols, most_elements(of->caps)));
+    const size_t group = range.local.size[0];
+    char text[32];
     *plan = (ndr_op_plan){ .range = range,
-                           .local_bytes = VALUES * ITEMS_OF_ROWS,
-                           .workspace_bytes = workspace_for(r, range.global.size[0] / range.local.size[0]) };
-    print_options(r, "", plan->options);
+                           .local_bytes = VALUES * COPIES * sizeof(cl_uint),
+                           .workspace_bytes = workspace_for(r, range.global.size[0] / group) };
+    snprintf(text, sizeof text, "-DGROUP=%zu", group);
+    print_options(r, text, plan->options);
 }
 
 static ndr_status count_bytes(ndr_op_job *job, part *p)
@@ -223,7 +228,8 @@ static ndr_status count_bytes(ndr_op_job *job, part *p)
     p->tables = p->range.global.size[0] / p->range.local.size[0];
     return ndr_op_launch(job, job->kernel, p->range, ndr_operand_arg(&r->input), r->input.offset + p->begin, p->count,
                          r->bin_count, p->numbers[0], p->numbers[1], p->numbers[2], ndr_operand_arg(&r->edges),
-                         r->edges.offset, ndr_op_workspace_arg(job));
+                         r->edges.offset, ndr_op_workspace_arg(job),
+                         ndr_arg_local_(NDR_DTYPE_U32, sizeof(cl_uint), 1, VALUES * COPIES, 1, 1));
 }
 
 static ndr_status launch_bytes(ndr_op_job *job) { return launch_parts(job, count_bytes, fold_by_groups); }
@@ -237,17 +243,15 @@ static const char *has_other_values(const ndr_op_case *of)
     return r->bin_count > VALUES ? "there are more bins than values" : NULL;
 }
 
-static const char *has_small_groups(const ndr_op_case *of)
+static const char *has_little_local_memory(const ndr_op_case *of)
 {
-    const ndr_device_info *device = &of->caps->info;
-    const size_t most = ndr_min_size(device->max_group_size, device->max_local_size[2]);
-    return most < ITEMS_OF_ROWS || device->local_memory_bytes < VALUES * ITEMS_OF_ROWS
-               ? "the device has smaller groups, or less local memory"
-               : NULL;
+    return of->caps->info.local_memory_bytes < VALUES * COPIES * sizeof(cl_uint) ? "the device has less local memory"
+                                                                                 : NULL;
 }
 
 NDR_OP_VARIANT(histogram, bytes, "histogram_bytes", 0, .others = { "histogram_fold_groups" },
-               .cannot = has_other_values, .unsuited = has_small_groups, .plan = plan_bytes, .launch = launch_bytes);
+               .cannot = has_other_values, .unsuited = has_little_local_memory, .plan = plan_bytes,
+               .launch = launch_bytes);
 
 /* ---- one table ---- */
 

@@ -7,10 +7,12 @@
 
 enum { FLAT, STRIDED };
 
+/* Of one dimension, the elements are numbered from 0 on by ndr_i or ndr_i0, and the statement's i and i0 from `first`. */
 static ndr_names names_for(const ndr_op_case *of)
 {
     ndr_names names = ((const ndr_map_request *)of->request)->names;
     names.is_flat = of->variant->form == FLAT;
+    if (names.shape.dims == 1) names.index = "ndr_i";
     return names;
 }
 
@@ -20,7 +22,7 @@ static void write(const ndr_op_case *of, ndr_text *out)
 {
     static const char *const strided[] = {
         "",
-        "const ulong i0 = ndr_global_id(ndr_it, 0), i = i0; ",
+        "const ulong ndr_i0 = ndr_global_id(ndr_it, 0), i0 = ndr_first + ndr_i0, i = i0; ",
         "const ulong i0 = ndr_global_id(ndr_it, 0), i1 = ndr_global_id(ndr_it, 1), i = i0 * ndr_shape_1 + i1; ",
         ("const ulong i0 = ndr_global_id(ndr_it, 0), i1 = ndr_global_id(ndr_it, 1), i2 = ndr_global_id(ndr_it, 2), "
          "i = (i0 * ndr_shape_1 + i1) * ndr_shape_2 + i2; "),
@@ -32,10 +34,13 @@ static void write(const ndr_op_case *of, ndr_text *out)
     ndr_names_add_declarations(&names, of->caps->info.type == NDR_DEVICE_TYPE_CPU, out);
     ndr_text_add_all(out, "kernel void ndr_map(");
     ndr_names_add_parameters(&names, true, out);
-    ndr_text_add(out, ", NDR_RANGE(%u))\n{ const ndr_item ndr_it = NDR_ITEM(%u); ", dims, dims);
+    ndr_text_add(out, "%s, NDR_RANGE(%u))\n{ const ndr_item ndr_it = NDR_ITEM(%u); ",
+                 names.shape.dims == 1 ? ", const ulong ndr_first" : "", dims, dims);
     if (!names.is_flat) ndr_text_add_all(out, strided[dims]);
     else {
-        ndr_text_add_all(out, "const ulong i = ndr_global_id(ndr_it, 0); ");
+        ndr_text_add_all(out, names.shape.dims == 1
+                                  ? "const ulong ndr_i = ndr_global_id(ndr_it, 0), i = ndr_first + ndr_i; "
+                                  : "const ulong i = ndr_global_id(ndr_it, 0); ");
         ndr_names_add_dimensions(&names, out);
     }
     ndr_names_add_values(&names, out);
@@ -56,31 +61,15 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_names names = names_for(of);
     *plan = (ndr_op_plan){ .range.global = names.is_flat ? ndr_range_1d(ndr_names_count(&names)) : names.shape };
-    plan->range.offset[0] = ((const ndr_map_request *)of->request)->first;
-}
-
-/* The arrays as if they began with the element of index 0. Offsets wrap, and so do the sums in the kernel. */
-static void move_back(const ndr_map_array *arrays, size_t count, size_t first, ndr_map_array *moved)
-{
-    for (size_t i = 0; i < count; ++i) {
-        moved[i] = arrays[i];
-        moved[i].array.offset -= first * (size_t)arrays[i].array.stride[0];
-    }
 }
 
 static ndr_status launch(ndr_op_job *job)
 {
-    const size_t first = ((const ndr_map_request *)job->of.request)->first;
-    ndr_names names = names_for(&job->of);
+    const ndr_map_request *r = job->of.request;
+    const ndr_names names = names_for(&job->of);
     ndr_names_args args;
-    ndr_map_array inputs[NDR_MAX_NAMES], outputs[NDR_MAX_NAMES];
-    if (first > 0) {
-        move_back(names.inputs, names.input_count, first, inputs);
-        move_back(names.outputs, names.output_count, first, outputs);
-        names.inputs = inputs;
-        names.outputs = outputs;
-    }
-    const size_t count = ndr_names_fill_args(&names, &args);
+    size_t count = ndr_names_fill_args(&names, &args);
+    if (names.shape.dims == 1) args.list[count++] = ndr_arg_of((uint64_t)r->first);
     return ndr_op_launch_v(job, job->kernel, &job->plan.range, args.list, count);
 }
 

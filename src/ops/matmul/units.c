@@ -69,8 +69,9 @@ static size_t other_bytes(const tile *t, const ndr_matmul_request *r)
     return box_bytes(t, r) + 1024 + NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES + 2 * MOST_STAGES * sizeof(uint64_t);
 }
 
-/* The units compute tiles in rounds. The last round may leave units idle: then its tiles are computed in parts. */
-static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r, bool divides)
+/* The units compute tiles in rounds. The last round may leave units idle: then its tiles are computed in parts, if that
+ * is faster. */
+static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
 {
     enum { LEAST_STAGES = 4 };
     const size_t tiles = count_tiles(t, r), all = tiles * ndr_matmul_count(r), rest = all % units;
@@ -81,14 +82,15 @@ static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r, 
     s.stages = (unsigned)ndr_min_size(MOST_STAGES, fit);
     s.ns = (double)ndr_ceil_div(all, units) * ((double)depth * t->stage_ns + store_ns);
     const size_t parts = rest ? ndr_min_size(units / rest, depth / LEAST_STAGES) : 0;
-    if (!divides || parts < 2) return s;
-    s.part_stages = ndr_ceil_div(depth, parts);
-    s.parts = ndr_ceil_div(depth, s.part_stages);
-    s.whole = all - rest;
-    s.units = s.whole + rest * s.parts;
-    s.ns = (double)(s.whole / units) * ((double)depth * t->stage_ns + store_ns) + (double)s.part_stages * t->stage_ns
+    if (parts < 2) return s;
+    sizes d = s;
+    d.part_stages = ndr_ceil_div(depth, parts);
+    d.parts = ndr_ceil_div(depth, d.part_stages);
+    d.whole = all - rest;
+    d.units = d.whole + rest * d.parts;
+    d.ns = (double)(d.whole / units) * ((double)depth * t->stage_ns + store_ns) + (double)d.part_stages * t->stage_ns
            + 2 * store_ns + ADD_NS;
-    return s;
+    return d.ns < s.ns ? d : s;
 }
 
 /* Whether a matrix's rows begin at multiples of so many bytes. */
@@ -110,8 +112,8 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     const size_t units = ndr_max_size(1, caps->info.compute_units);
     sizes best = { .ns = INFINITY };
-    for (size_t i = 0; i < 2 * NDR_COUNT_OF(forms); ++i) {
-        const sizes s = estimate(&forms[i / 2], units, r, i % 2);
+    for (size_t i = 0; i < NDR_COUNT_OF(forms); ++i) {
+        const sizes s = estimate(&forms[i], units, r);
         if (s.ns < best.ns) best = s;
     }
     const double of_a = (double)rows_of(&best.tile) / (rows_of(&best.tile) + best.tile.n);
@@ -213,9 +215,9 @@ static const char *cannot(const ndr_op_case *of)
 
 static const char *unsuited(const ndr_op_case *of)
 {
-    enum { LEAST = 1 << 18 };
+    enum { LEAST = 1 << 18, LARGEST = 6 };
     const ndr_matmul_request *r = of->request;
-    const sizes s = choose(of->caps, r);
+    const sizes s = { .tile = forms[LARGEST], .units = of->caps->info.compute_units }; /* no more are in parts */
     if (workspace_bytes(of->caps, &s, r) > most_bytes(of->caps))
         return "the copies of a and b need more than an eighth of the device's memory";
     const double work = (double)r->c.rows * (double)r->c.cols * (double)r->depth * (double)ndr_matmul_count(r);
@@ -296,7 +298,8 @@ static ndr_status launch(ndr_op_job *job)
     NDR_TRY(ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args)));
     if (s.parts == 1) return NDR_OK;
     const size_t quads = s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
-    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * TEAM, TEAM);
+    const size_t items = (size_t)NDR_UNITS_SHARES * TEAM;
+    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * items, items);
     return ndr_matmul_launch_with(job, job->others[1], &range, r, args, NDR_COUNT_OF(args));
 }
 
