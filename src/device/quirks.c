@@ -21,9 +21,16 @@ static bool is_pocl(const ndr_caps *caps)
 
 static bool is_pocl_on_cpu(const ndr_caps *caps) { return is_pocl(caps) && caps->info.type == NDR_DEVICE_TYPE_CPU; }
 
+/* Mesa's llvmpipe. */
+static bool is_rusticl_on_cpu(const ndr_caps *caps)
+{
+    return ndr_text_contains_ignoring_case(caps->info.platform, "rusticl") && caps->info.type == NDR_DEVICE_TYPE_CPU;
+}
+
 /* A probe for the first of these would hold work back, and then clFlush() of a simulator does not return. */
 static const ndr_quirk_sign pocl = { "the platform's name", is_pocl };
 static const ndr_quirk_sign pocl_on_cpu = { "the platform's name, and the device is a CPU", is_pocl_on_cpu };
+static const ndr_quirk_sign rusticl_on_cpu = { "the platform's name, and the device is a CPU", is_rusticl_on_cpu };
 static const ndr_quirk_sign helping_wait = { "`cl_intel_exec_by_local_thread`", runs_commands_in_waits };
 static const ndr_quirk_sign own_memory = { "the device has its own memory", has_own_memory };
 static const ndr_quirk_sign always = { "always", is_always };
@@ -102,6 +109,11 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "compiler takes a block to be uniform if one path to it is.", &pocl_on_cpu,
       "`ndr_get_group()` and `ndr_get_sub_group()` contain a branch that depends on the item; the compiler's search "
       "for uniform blocks ends there." },
+    [NDR_QUIRK_LOOPS_END_EARLY] = { "loops_end_early", "Mesa 22.3",
+      "The loops of an item end, without an error, when they have run 65,535 times in all. Nested loops and loops after "
+      "each other count together, and each later loop runs once.", &rusticl_on_cpu,
+      "Operations divide long loops among more items or launches; a product that cannot be divided is refused. Give your "
+      "own kernels more items, or launch them several times." },
 
     /* Without a switch: queues and failures */
     { "released_queue_hangs", "Intel CPU 2026.2",

@@ -21,8 +21,12 @@ typedef enum ndr_quirk {
     NDR_QUIRK_SUB_BUFFER_RELEASED,
     NDR_QUIRK_SHARED_THEN_BUFFER,
     NDR_QUIRK_ONE_VALUE_FOR_ALL,
+    NDR_QUIRK_LOOPS_END_EARLY,
     NDR_QUIRK_COUNT
 } ndr_quirk;
+
+/* So often run all loops of an item together where NDR_QUIRK_LOOPS_END_EARLY is on. */
+enum { NDR_LOOPS_END_AFTER = 65535 };
 
 typedef struct ndr_caps ndr_caps;
 

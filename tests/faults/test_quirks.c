@@ -39,6 +39,10 @@ static void test_quirks__are_on_by_the_signs_of_a_driver(void **state)
                     | NDR_QUIRK_BIT(NDR_QUIRK_FAILED_ORDER_LOST)));
     other.info.type = NDR_DEVICE_TYPE_CPU;
     assert_true(ndr_quirk_is_on(chosen(&other, NULL), NDR_QUIRK_ONE_VALUE_FOR_ALL));
+    snprintf(other.info.platform, sizeof other.info.platform, "rusticl");
+    assert_true(chosen(&other, NULL) == (always | NDR_QUIRK_BIT(NDR_QUIRK_LOOPS_END_EARLY)));
+    other.info.type = NDR_DEVICE_TYPE_GPU;
+    assert_true(chosen(&other, NULL) == always);
 }
 
 static void test_quirks__are_switched_by_their_ids(void **state)
@@ -66,7 +70,7 @@ static void test_quirks__refuses_words_that_are_no_rows_with_a_switch(void **sta
     uint64_t quirks = 77;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i)
         assert_refused(NDR_BAD_ARGUMENT, ndr_quirks_choose(&plain, wrong[i], &quirks), "NDR_QUIRKS names \"",
-                       "mark_waits_for_all", "one_value_for_all");
+                       "mark_waits_for_all", "one_value_for_all", "loops_end_early");
     assert_int_equal(quirks, 77);
 }
 
@@ -203,7 +207,8 @@ static bool is_shown_by_the_first_device(void)
 static void test_quirks__that_a_name_switches_on_are_shown_by_their_reproducers(void **state)
 {
     (void)state;
-    static const ndr_quirk named[] = { NDR_QUIRK_MARK_WAITS_FOR_ALL, NDR_QUIRK_ONE_VALUE_FOR_ALL };
+    static const ndr_quirk named[] = { NDR_QUIRK_MARK_WAITS_FOR_ALL, NDR_QUIRK_ONE_VALUE_FOR_ALL,
+                                       NDR_QUIRK_LOOPS_END_EARLY };
     const char *mended = NULL;
     skip_without(is_shown_by_the_first_device(), "there are other devices, and the reproducers take the first one");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; ++i) {

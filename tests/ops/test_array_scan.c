@@ -306,6 +306,27 @@ static void test_array_scan__of_nothing_needs_no_buffers(void **state)
     }
 }
 
+/* An item goes through more elements of a line than the fault loops_end_early lets it, unless there are more parts. */
+static void test_array_scan__of_two_very_long_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 70000001, COLS = 2 };
+    skip_without(ndr_avoids(context, NDR_QUIRK_LOOPS_END_EARLY), "the driver ends no loops early");
+    const size_t count = (size_t)ROWS * COLS;
+    const unsigned char one = 1;
+    unsigned char *got = malloc(count);
+    size_t wrong = 0;
+    ndr_buffer *x = buffer_of(count, NULL);
+    const ndr_array all = ndr_array_of(x, NDR_DTYPE_U8, ndr_range_2d(ROWS, COLS));
+    assert_ok(ndr_buffer_fill(queue, x, 0, count, &one, 1, NULL));
+    assert_ok(ndr_array_scan(queue, &(ndr_array_scan_desc){ .op = NDR_OP_SUM, .input = all, .output = all }, NULL));
+    read_buffer(x, got, count);
+    for (size_t i = 0; i < count; ++i) wrong += got[i] != (unsigned char)(i / COLS + 1);
+    assert_int_equal(wrong, 0);
+    ndr_buffer_destroy(x);
+    free(got);
+}
+
 /* ---- where lines are ---- */
 
 static void assert_lines(const ndr_array *array, unsigned axis, size_t count, size_t lines, size_t inner, bool is_along)
@@ -413,6 +434,7 @@ int main(void)
         RESULTS,
         cmocka_unit_test(test_array_scan__gives_an_event_and_follows_work_out_of_order),
         cmocka_unit_test(test_array_scan__of_nothing_needs_no_buffers),
+        cmocka_unit_test(test_array_scan__of_two_very_long_columns),
         cmocka_unit_test(test_array_scan__joins_dimensions_beside_the_axis),
         cmocka_unit_test(test_array_scan__refuses_what_does_not_fit),
         cmocka_unit_test(test_array_scan__says_what_it_would_run),

@@ -319,6 +319,28 @@ static void test_map_reduce_axes__are_segments_by_offsets(void **unused)
     }
 }
 
+/* One segment has nearly all elements: more for each of its items than the fault loops_end_early leaves. */
+static void test_map_reduce_axes__have_a_long_segment_among_short_ones(void **unused)
+{
+    (void)unused;
+    enum { COUNT = 1600000, SEGMENTS = 100000, LONG = 1000 };
+    const size_t count = quick() ? 5000 : COUNT, segments = quick() ? 2000 : SEGMENTS;
+    float *got = calloc(segments, sizeof *got);
+    uint64_t *offsets = calloc(segments + 1, sizeof *offsets);
+    for (size_t s = 0; s <= segments; ++s) offsets[s] = s <= LONG ? s : count - (segments - s);
+    ndr_buffer *o = buffer_of((segments + 1) * sizeof *offsets, offsets);
+    const ndr_map_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "1",
+                                       .shape = ndr_range_1d(count), .offsets = { o, 0 }, .segments = segments,
+                                       .host = got };
+    assert_ok(ndr_map_reduce(queue, &desc, NULL));
+    for (size_t s = 0; s < segments; ++s) {
+        const float wanted = (float)(offsets[s + 1] - offsets[s]);
+        if (got[s] != wanted) fail_msg("segment %zu is %g, not %g", s, (double)got[s], (double)wanted);
+    }
+    ndr_buffer_destroy(o);
+    free(got), free(offsets);
+}
+
 /* ---- several values ---- */
 
 static void test_map_reduce_axes__have_several_values_in_one_pass(void **unused)
@@ -578,6 +600,7 @@ static bool is_chosen(const ndr_op_variant *variant)
     cmocka_unit_test(test_map_reduce_axes__of_generated_arrays),                        \
         cmocka_unit_test(test_map_reduce_axes__of_matrices_of_many_sizes),              \
         cmocka_unit_test(test_map_reduce_axes__are_segments_by_offsets),                \
+        cmocka_unit_test(test_map_reduce_axes__have_a_long_segment_among_short_ones),   \
         cmocka_unit_test(test_map_reduce_axes__have_several_values_in_one_pass),        \
         cmocka_unit_test(test_map_reduce_axes__find_the_first_index_and_leave_nan_out), \
         cmocka_unit_test(test_map_reduce_axes__sums_keep_the_bound_and_their_bits),     \

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "device/context.h"
 #include "forcing.h"
 #include "ndr/ndr_args.h"
 #include "ndr/ndr_ops.h"
@@ -441,7 +442,7 @@ TEST_OF(u8, NDR_DTYPE_U8)
 static void test_matmul__of_integers_wraps(void **state)
 {
     (void)state;
-    enum { K = 259 };
+    enum { K = 4097 };
     const size_t k = quick() ? 5 : K;
     uint8_t a[K];
     memset(a, 255, sizeof a);
@@ -457,6 +458,41 @@ static void test_matmul__of_integers_wraps(void **state)
     assert_int_equal(got, (int32_t)((uint32_t)-12345 * (uint32_t)(255 * 255 * k)));
     ndr_buffer_destroy(from);
     ndr_buffer_destroy(to);
+}
+
+/* ---- where loops end early ---- */
+
+/* A product that is deeper than llvmpipe's loops reach, divided as for the fault loops_end_early on every driver. */
+static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **state)
+{
+    (void)state;
+    enum { K = 30011 };
+    static const ndr_dtype types[][2] = { { NDR_DTYPE_F32, NDR_DTYPE_F32 }, { NDR_DTYPE_BF16, NDR_DTYPE_F32 },
+                                          { NDR_DTYPE_I8, NDR_DTYPE_I32 } };
+    const uint64_t quirks = context->caps.quirks;
+    uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
+    context->caps.quirks |= NDR_QUIRK_BIT(NDR_QUIRK_LOOPS_END_EARLY);
+    force(&ndr_matmul_operation, "tiled");
+    for (unsigned i = 0; i < (quick() ? 1u : 4 * COUNT_OF(types)); ++i) {
+        const form f = { .dtype = types[i / 4][0], .output = types[i / 4][1], .count = 1 + i % 2,
+                         .m = 3, .n = 5, .k = K,
+                         .transposes_a = i & 1, .transposes_b = i >> 1 & 1, .by_columns = i % 3 == 2,
+                         .alpha = -2, .beta = i % 4 ? 2 : 0 };
+        print_form(&f, seed);
+        check_form(&f, &seed);
+    }
+    ndr_buffer *x = buffer_of(K * 2, NULL), *y = buffer_of(2, NULL);
+    ndr_matmul_desc d = { .dtype = NDR_DTYPE_F16, .a = { x, 0, 1, K, 0 }, .b = { x, 0, K, 1, 0 },
+                          .c = { y, 0, 1, 1, 0 } };
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_matmul(queue, &d, NULL), "ndr_matmul: the depth is 30011, but the driver",
+                   "loops_end_early", "use at most ", "results of 32 bits or more without an epilogue");
+    d.a.cols = d.b.rows = 1031;
+    assert_ok(ndr_matmul(queue, &d, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    force(&ndr_matmul_operation, NULL);
+    context->caps.quirks = quirks;
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
 }
 
 /* ---- refusals ---- */
@@ -545,7 +581,9 @@ int main(void)
         cmocka_unit_test(test_matmul__of_i8_in_any_form_agrees_with_loops),   \
         cmocka_unit_test(test_matmul__of_u8_in_any_form_agrees_with_loops),   \
         cmocka_unit_test(test_matmul__of_integers_wraps)
-    const struct CMUnitTest tests[] = { RESULTS, cmocka_unit_test(test_matmul__refuses_forms_that_do_not_exist) };
+    const struct CMUnitTest tests[] = { RESULTS,
+                                        cmocka_unit_test(test_matmul__of_great_depth_is_divided_where_loops_end_early),
+                                        cmocka_unit_test(test_matmul__refuses_forms_that_do_not_exist) };
     const struct CMUnitTest results[] = { RESULTS };
     return run_variants(&ndr_matmul_operation,
                         &(variant_tests){ tests, results, COUNT_OF(tests), COUNT_OF(results), is_chosen });

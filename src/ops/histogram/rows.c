@@ -3,8 +3,13 @@
 
 #include <stdio.h>
 
-/* A launch takes so many elements that no count of a table wraps; a multiple of all numbers of channels. */
-enum { MOST_ELEMENTS = 12 << 27 };
+/* A launch takes so many elements that no count of a table wraps; a multiple of all numbers of channels. Fewer where the
+ * fault loops_end_early would end the loops of an item. */
+static size_t most_elements(const ndr_caps *caps)
+{
+    enum { MOST = 12 << 27, MOST_OF_SHORT_LOOPS = 12 << 20 };
+    return ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? MOST_OF_SHORT_LOOPS : MOST;
+}
 
 static void print_options(const ndr_histogram_request *r, const char *more, char options[NDR_OPTIONS_SIZE])
 {
@@ -73,10 +78,10 @@ static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *
                                ndr_status (*add_up)(ndr_op_job *job, const part *p))
 {
     part p = { .r = job->of.request };
-    const size_t elements = p.r->input.cols;
+    const size_t elements = p.r->input.cols, most = most_elements(job->of.caps);
     print_bins(p.r, p.numbers);
     do {
-        p.count = ndr_min_size(elements - p.begin, MOST_ELEMENTS);
+        p.count = ndr_min_size(elements - p.begin, most);
         NDR_TRY(count(job, &p));
         NDR_TRY(add_up(job, &p));
         p.begin += p.count;
@@ -105,7 +110,8 @@ static size_t chunk_count(const ndr_histogram_request *r, size_t elements)
 static void plan_chunks(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_histogram_request *r = of->request;
-    const size_t tables = tables_of_chunk(r), chunks = chunk_count(r, ndr_min_size(r->input.cols, MOST_ELEMENTS));
+    const size_t tables = tables_of_chunk(r);
+    const size_t chunks = chunk_count(r, ndr_min_size(r->input.cols, most_elements(of->caps)));
     char text[32];
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(chunks, 1), .workspace_bytes = workspace_for(r, chunks * tables) };
     snprintf(text, sizeof text, "-DTABLES=%zu", tables);
@@ -153,7 +159,7 @@ static ndr_nd_range groups_for(const ndr_caps *caps, const ndr_histogram_request
 static void plan_groups(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_histogram_request *r = of->request;
-    const ndr_nd_range range = groups_for(of->caps, r, ndr_min_size(r->input.cols, MOST_ELEMENTS));
+    const ndr_nd_range range = groups_for(of->caps, r, ndr_min_size(r->input.cols, most_elements(of->caps)));
     char text[32];
     *plan = (ndr_op_plan){ .range = range,
                            .local_bytes = table_bytes(r),
@@ -205,7 +211,7 @@ static ndr_nd_range bytes_for(const ndr_caps *caps, size_t elements)
 static void plan_bytes(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_histogram_request *r = of->request;
-    const ndr_nd_range range = bytes_for(of->caps, ndr_min_size(r->input.cols, MOST_ELEMENTS));
+    const ndr_nd_range range = bytes_for(of->caps, ndr_min_size(r->input.cols, most_elements(of->caps)));
     const size_t group = range.local.size[0];
     char text[32];
     *plan = (ndr_op_plan){ .range = range,

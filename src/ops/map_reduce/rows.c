@@ -74,7 +74,8 @@ static size_t lanes_for(const ndr_map_reduce_request *r, size_t items)
 }
 
 /* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a
- * row where they are few, so that no item of a group is idle, or 32. */
+ * row where they are few, so that no item of a group is idle, or 32. Where the fault loops_end_early would end the loops
+ * of the items of a long segment, there are parts for one segment of all elements. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
     enum { PREFERRED_GROUP = 256, TOGETHER = 32, WAVE = 1 << 18, LONGEST = 1 << 14, ENOUGH = 16 };
@@ -92,9 +93,10 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
     }
     d.lanes = lanes_for(r, d.items);
     d.blocks = ndr_ceil_div(l->kept, d.group / d.items);
+    const size_t longest = ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? l->count : count;
     d.parts = d.blocks == 0
                   ? 1
-                  : count_parts(WAVE / (d.blocks * d.group), count / (d.items * ENOUGH), count, LONGEST * d.items);
+                  : count_parts(WAVE / (d.blocks * d.group), count / (d.items * ENOUGH), longest, LONGEST * d.items);
     return d;
 }
 

@@ -12,6 +12,7 @@ typedef struct sizes {
 static const sizes all_sizes[] = {
     { 64, 64, 16, 4, 4 },
     { 32, 32, 16, 4, 4 },
+    { 16, 16, 16, 4, 4 },
     { 8, 8, 8, 8, 8 },
 };
 
@@ -51,5 +52,56 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
              s->tile_m, s->tile_n, s->tile_k, s->item_m, s->item_n, ndr_matmul_print_elements(r).chars);
 }
 
-NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .write = ndr_matmul_write, .plan = plan,
-               .launch = ndr_matmul_launch_kernel);
+/* ---- launches ---- */
+
+/* How often the loops of an item run for a step of TILE_K along the depth, at most. */
+static size_t turns_of_step(const sizes *s)
+{
+    const size_t items = group_rows(s) * group_cols(s), tile_k = s->tile_k;
+    const size_t loads = ndr_ceil_div(s->tile_m * tile_k, items) + ndr_ceil_div(s->tile_n * tile_k, items);
+    return 1 + loads + tile_k * (1 + s->item_m * (1 + (size_t)s->item_n));
+}
+
+/* Of one launch: the fault loops_end_early leaves so many turns for the steps. Others are for what follows them. */
+static size_t deepest(const ndr_caps *caps, const ndr_matmul_request *r)
+{
+    enum { TURNS = NDR_LOOPS_END_AFTER - 1024 };
+    const sizes *s = sizes_for(caps, ndr_matmul_result_bytes(r));
+    return ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? TURNS / turns_of_step(s) * s->tile_k : SIZE_MAX;
+}
+
+/* Sums of parts of the depth are added up in c, which must hold them as they are. */
+static bool keeps_sums(const ndr_matmul_request *r)
+{
+    return !r->epilogue && ndr_dtype_size(ndr_matmul_output(r)) == ndr_matmul_result_bytes(r);
+}
+
+static ndr_status launch_depths(ndr_op_job *job, const ndr_matmul_request *r)
+{
+    const size_t most = deepest(job->of.caps, r);
+    ndr_matmul_request part = *r;
+    size_t left = r->depth;
+    do {
+        part.depth = ndr_min_size(left, most);
+        NDR_TRY(ndr_matmul_launch_in_place(job, &part, NULL, 0));
+        left -= part.depth;
+        part.beta = 1;
+        part.a.offset += part.depth * (r->transposes_a ? r->a.pitch : 1);
+        part.b.offset += part.depth * (r->transposes_b ? 1 : r->b.pitch);
+    } while (left > 0);
+    return NDR_OK;
+}
+
+static ndr_status launch(ndr_op_job *job)
+{
+    const ndr_matmul_request *r = job->of.request;
+    const size_t most = deepest(job->of.caps, r);
+    if (r->depth > most && !keeps_sums(r))
+        return ndr_fail(NDR_LIMIT_EXCEEDED,
+                        "ndr_matmul: the depth is %zu, but the driver of device \"%s\" ends loops early (the fault "
+                        "loops_end_early); use at most %zu, or results of 32 bits or more without an epilogue",
+                        r->depth, job->of.caps->info.name, most);
+    return ndr_matmul_launch_parts(job, ndr_matmul_first_count(r), launch_depths);
+}
+
+NDR_OP_VARIANT(matmul, tiled, "gemm_tiled", 0, .write = ndr_matmul_write, .plan = plan, .launch = launch);

@@ -85,11 +85,13 @@ typedef struct shares {
     size_t group, items;              /* of a block; of a line */
 } shares;
 
-/* At least `enough` groups, if parts have at least `least` elements. One part needs no second launch. */
-static void divide(const ndr_line_request *r, size_t enough, size_t least, shares *s)
+/* At least `enough` groups, if parts have at least `least` elements, and `longest` at most. One part needs no second
+ * launch. */
+static void divide(const ndr_line_request *r, size_t enough, size_t least, size_t longest, shares *s)
 {
     const size_t wanted = s->blocks < enough ? ndr_ceil_div(4 * enough, ndr_max_size(s->blocks, 1)) : 1;
     s->parts = ndr_clamp_size(ndr_max_size(r->count, 1) / ndr_max_size(least, 1), 1, wanted);
+    s->parts = ndr_max_size(s->parts, ndr_ceil_div(r->count, longest));
     s->size = ndr_max_size(ndr_ceil_div(r->count, s->parts), 1);
     s->parts = ndr_max_size(ndr_ceil_div(r->count, s->size), 1);
 }
@@ -105,11 +107,12 @@ static shares divide_in_chunks(const ndr_line_request *r)
     else s.span = r->lines < BLOCKS * FEW ? MOST : ndr_min_size(eighth, MOST);
     s.span = ndr_min_size(s.span, inner);
     s.blocks = r->lines / inner * ndr_ceil_div(inner, s.span);
-    divide(r, BLOCKS, LEAST / s.span, &s);
+    divide(r, BLOCKS, LEAST / s.span, SIZE_MAX, &s);
     return s;
 }
 
-/* Items of a line have about eight elements or more. */
+/* Items of a line have about eight elements or more. One that goes through a part also goes through the values of the
+ * parts before it, of at most as many where the fault loops_end_early ends both. */
 static shares divide_in_groups(const ndr_caps *caps, const ndr_line_request *r)
 {
     enum { PREFERRED_GROUP = 256, SMALL_GROUP = 64, OWN = 8, GROUPS = 256, TILES = 4, LONG = 256 };
@@ -120,7 +123,8 @@ static shares divide_in_groups(const ndr_caps *caps, const ndr_line_request *r)
     while (r->is_along && s.items < s.group && s.items * 2 * OWN <= r->count) s.items *= 2;
     s.span = s.group / s.items;
     s.blocks = ndr_ceil_div(r->lines, s.span);
-    divide(r, GROUPS, s.items > 1 ? s.items * OWN * TILES : LONG, &s);
+    const bool is_limited = s.items == 1 && ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY);
+    divide(r, GROUPS, s.items > 1 ? s.items * OWN * TILES : LONG, is_limited ? NDR_LOOPS_END_AFTER / 2 : SIZE_MAX, &s);
     return s;
 }
 

@@ -15,7 +15,8 @@
  *   inline_unoptimised      A function that is always inlined and returns a struct does not run if it is not optimised.
  *   return_before_barrier   After a return, also one that never runs, all items take one way.
  *   one_value_for_all       A value that differs between items is the same in all after a barrier.
- *   all_ones_constant       The inverse of a minimum is wrong. */
+ *   all_ones_constant       The inverse of a minimum is wrong.
+ *   loops_end_early         Loops end before their end. */
 #include "raw.h"
 
 enum { ITEMS = 64 };
@@ -279,6 +280,25 @@ static int all_ones(unsigned rounds)
     return out[0] == ~1000 && out[1] == -1 ? RIGHT : WRONG;
 }
 
+/* Each loop is short. The zeros are volatile so that no compiler computes the sum without the loops. */
+static int early_end(unsigned rounds)
+{
+    (void)rounds;
+    static const char text[] = "kernel void k(global volatile int *x, uint n)\n"
+                               "{\n"
+                               "    int sum = 0;\n"
+                               "    for (uint i = 0; i < n; ++i)\n"
+                               "        for (uint j = 0; j < n; ++j) sum += 1 + x[j & 3];\n"
+                               "    x[0] = sum;\n"
+                               "}\n";
+    const cl_uint n = 300;
+    const cl_kernel kernel = new_kernel(text, "k");
+    cl_int out[4];
+    MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
+    MUST(run_kernel(kernel, 1, 1, out, 4));
+    return out[0] == 300 * 300 ? RIGHT : WRONG;
+}
+
 const fault compilers_faults[] = {
     { "short_word_crashes", short_word, NULL },
     { "string_macro_crashes", string_macro, NULL },
@@ -296,5 +316,6 @@ const fault compilers_faults[] = {
     { "return_before_barrier", early_return, NULL },
     { "one_value_for_all", one_value, NULL },
     { "all_ones_constant", all_ones, NULL },
+    { "loops_end_early", early_end, NULL },
     { NULL, NULL, NULL },
 };
