@@ -108,6 +108,15 @@ static int no_names(unsigned rounds)
 
 /* ---- launches ---- */
 
+/* As run_kernel(), for a kernel k of an array and a number. */
+static cl_int run_with_number(const char *text, size_t bytes, const void *number, size_t global, size_t local,
+                              cl_int *out, size_t count)
+{
+    const cl_kernel kernel = new_kernel(text, "k");
+    MUST(clSetKernelArg(kernel, 1, bytes, number));
+    return run_kernel(kernel, global, local, out, count);
+}
+
 static int local_size(unsigned rounds)
 {
     (void)rounds;
@@ -117,10 +126,8 @@ static int local_size(unsigned rounds)
                                "    x[1] = n == 1 ? 3 : get_local_size(n - 2);\n"
                                "}\n";
     const cl_uint n = 2;
-    const cl_kernel kernel = new_kernel(text, "k");
     cl_int out[4];
-    MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
-    MUST(run_kernel(kernel, 8, 4, out, 4));
+    MUST(run_with_number(text, sizeof n, &n, 8, 4, out, 4));
     return out[0] == 4 && out[2] == 4 ? RIGHT : WRONG;
 }
 
@@ -273,10 +280,8 @@ static int all_ones(unsigned rounds)
                                "    *y = ~m;\n"
                                "}\n";
     const cl_ulong first = 1000;
-    const cl_kernel kernel = new_kernel(text, "k");
     cl_int out[512];
-    MUST(clSetKernelArg(kernel, 1, sizeof first, &first));
-    MUST(run_kernel(kernel, 1, 1, out, 512));
+    MUST(run_with_number(text, sizeof first, &first, 1, 1, out, 512));
     return out[0] == ~1000 && out[1] == -1 ? RIGHT : WRONG;
 }
 
@@ -292,10 +297,8 @@ static int early_end(unsigned rounds)
                                "    x[0] = sum;\n"
                                "}\n";
     const cl_uint n = 300;
-    const cl_kernel kernel = new_kernel(text, "k");
     cl_int out[4];
-    MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
-    MUST(run_kernel(kernel, 1, 1, out, 4));
+    MUST(run_with_number(text, sizeof n, &n, 1, 1, out, 4));
     return out[0] == 300 * 300 ? RIGHT : WRONG;
 }
 
