@@ -105,7 +105,8 @@ ndr_status ndr_mpi_broadcast(const ndr_mpi *mpi, int root, ndr_buffer *buffer, s
         snprintf(sentence, sizeof sentence, "ndr_mpi_broadcast: root is %d, but there are %d ranks", root, mpi->size);
     else if (offset_bytes > whole || size_bytes > most)
         snprintf(sentence, sizeof sentence,
-                 "ndr_mpi_broadcast: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; %zu fit there",
+                 "ndr_mpi_broadcast: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; %zu fit "
+                 "there",
                  size_bytes, offset_bytes, whole, most);
     else if (mpi->size == 1) return ndr_mpi_raise(mpi, after ? ndr_event_wait(after) : NDR_OK);
     else return run(&(collective){ mpi, buffer, offset_bytes, size_bytes, after, gather_root, .root = root });

@@ -24,8 +24,8 @@ typedef struct keeper {
 
 char *ndr_pinned_host(const ndr_pinned *pinned) { return pinned->host; }
 
-/* A part that was not made is NULL. If a wait for the mapping has failed, it may not have ended, and a driver may refuse
- * to unmap what it has not mapped yet. */
+/* A part that was not made is NULL. If a wait for the mapping has failed, the mapping may not have ended yet, and a
+ * driver may refuse to unmap it. */
 static void free_pinned(ndr_pinned *p)
 {
     const ndr_transfer unmap = { .work = NDR_WORK_UNMAP, .from.cl = p->memory, .target = p->host };

@@ -110,10 +110,10 @@ const ndr_quirk_row ndr_quirk_rows[] = {
       "`ndr_get_group()` and `ndr_get_sub_group()` contain a branch that depends on the item; the compiler's search "
       "for uniform blocks ends there." },
     [NDR_QUIRK_LOOPS_END_EARLY] = { "loops_end_early", "Mesa 22.3",
-      "The loops of an item end, without an error, when they have run 65,535 times in all. Nested loops and loops after "
-      "each other count together, and each later loop runs once.", &rusticl_on_cpu,
-      "Operations divide long loops among more items or launches; a product that cannot be divided is refused. Give your "
-      "own kernels more items, or launch them several times." },
+      "The loops of an item end, without an error, when they have run 65,535 times in all. Nested loops and loops "
+      "after each other count together, and each later loop runs once.", &rusticl_on_cpu,
+      "Operations divide long loops among more items or launches; a product that cannot be divided is refused. Give "
+      "your own kernels more items, or launch them several times." },
 
     /* Without a switch: queues and failures */
     { "released_queue_hangs", "Intel CPU 2026.2",

@@ -25,7 +25,7 @@ typedef enum ndr_quirk {
     NDR_QUIRK_COUNT
 } ndr_quirk;
 
-/* So often run all loops of an item together where NDR_QUIRK_LOOPS_END_EARLY is on. */
+/* With NDR_QUIRK_LOOPS_END_EARLY: iterations of all loops of an item together, after which the driver ends them. */
 enum { NDR_LOOPS_END_AFTER = 65535 };
 
 typedef struct ndr_caps ndr_caps;

@@ -33,8 +33,8 @@ static bool is_same_range(const ndr_nd_range *a, const ndr_nd_range *b)
            && are_same(a->local.dims, a->local.size, b->local.size);
 }
 
-/* For the fault offset_32_bits, where the highest bit may be a sign: if ids exceed 31 bits, a kernel with a record adds the
- * offset itself, and the driver gets none. */
+/* For the fault offset_32_bits, where the highest bit may be a sign: if ids exceed 31 bits, a kernel with a record adds
+ * the offset itself, and the driver gets none. */
 static bool adds_offset_itself(ndr_form form, const ndr_piece *piece, unsigned d)
 {
     return form != NDR_FORM_PLAIN && piece->offset[d] > INT32_MAX - ndr_min_size(piece->global[d], INT32_MAX);

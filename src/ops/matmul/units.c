@@ -217,7 +217,8 @@ static const char *unsuited(const ndr_op_case *of)
 {
     enum { LEAST = 1 << 18, LARGEST = 6 };
     const ndr_matmul_request *r = of->request;
-    const sizes s = { .tile = forms[LARGEST], .units = of->caps->info.compute_units }; /* no more are in parts */
+    /* No choice has more sums of parts: those of the largest tile, one part for each compute unit. */
+    const sizes s = { .tile = forms[LARGEST], .units = of->caps->info.compute_units };
     if (workspace_bytes(of->caps, &s, r) > most_bytes(of->caps))
         return "the copies of a and b need more than an eighth of the device's memory";
     const double work = (double)r->c.rows * (double)r->c.cols * (double)r->depth * (double)ndr_matmul_count(r);
