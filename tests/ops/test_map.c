@@ -176,7 +176,7 @@ static void check_narrow(ndr_dtype dtype, size_t step)
         for (uint32_t j = 0; j < NEXT; ++j) middles[NEXT * i + j] = at == 0 ? j : at - 1 + j;
     }
     assert_ok(ndr_narrow_floats(dtype, NEXT * count, (const float *)middles, wanted));
-    ndr_buffer *narrow = buffer_of(sizeof stored, bits), *wide = buffer_of(sizeof middles, middles);
+    ndr_buffer *narrow = buffer_of(sizeof stored, stored), *wide = buffer_of(sizeof middles, middles);
     assert_ok(ndr_map(queue,
                       MAP("y = x", INPUTS(span("x", wide, NDR_DTYPE_F32, 0, NEXT * count)),
                           OUTPUTS(span("y", narrow, dtype, 0, NEXT * count))),
@@ -414,9 +414,10 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
     const uint64_t far = (UINT64_C(1) << 31) + 3, bytes = far + 64;
     const uint8_t low[4] = { 1, 2, 3, 4 }, high[4] = { 5, 6, 7, 8 };
     uint8_t got[8];
-    ndr_buffer *x, *y = buffer_of(8, NULL);
+    ndr_buffer *x;
     skip_without(!quick() && !getenv("NDR_CHECK"), "2 GiB would be written");
     skip_without(device.max_buffer_bytes >= bytes, "the device has no buffers of 2 GiB");
+    ndr_buffer *const y = buffer_of(8, NULL);
     assert_ok(ndr_buffer_create(context, (size_t)bytes, &x));
     assert_ok(ndr_buffer_write(queue, x, 0, 4, low, NULL));
     assert_ok(ndr_buffer_write(queue, x, (size_t)far, 4, high, NULL));

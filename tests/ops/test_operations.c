@@ -1191,7 +1191,9 @@ static void test_operations__run_on_this_driver_as_the_page_says(void **state)
     size_t length;
     for (size_t i = 0; i < COUNT_OF(switches); ++i)
         skip_without(!getenv(switches[i]) || !*getenv(switches[i]), "a switch chooses implementations");
-    char *const there = strndup(table_of("drivers", &length), length);
+    const char *const on_page = table_of("drivers", &length);
+    char *const there = strndup(on_page, length);
+    assert_non_null(there);
     there[length - 1] = '\n';
     add_drivers(there, &table);
     compare("drivers", &table);

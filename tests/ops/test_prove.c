@@ -319,8 +319,8 @@ static void tell_whether_it_proves(void)
 
 static int end_while_it_proves(void)
 {
-    ndr_context *own;
-    ndr_queue *on;
+    static ndr_context *own; /* nothing destroys them */
+    static ndr_queue *on;
     if (ndr_context_create(NULL, &own) != NDR_OK || ndr_queue_create(own, NULL, &on) != NDR_OK) return 1;
     if (atexit(tell_whether_it_proves) != 0) return 1; /* called after what is registered later */
     own->caps.info.warp_size = 32;
