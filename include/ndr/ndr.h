@@ -429,7 +429,7 @@ typedef struct ndr_queue_desc {
 /** Make a queue; `desc` NULL means all defaults. */
 NDR_SIZED ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
 
-/** Destroy a queue; the work in it still runs. */
+/** Destroy a queue; the work in it still runs. Wait for the work before the process ends: some drivers crash then. */
 NDR_API void ndr_queue_destroy(ndr_queue *queue);
 
 /** Submit everything enqueued to the device now, without waiting. */
