@@ -429,7 +429,7 @@ typedef struct ndr_queue_desc {
 /** Make a queue; `desc` NULL means all defaults. */
 NDR_SIZED ndr_status ndr_queue_create(ndr_context *context, const ndr_queue_desc *desc, ndr_queue **queue);
 
-/** Destroy a queue; the work in it still runs. */
+/** Destroy a queue; the work in it still runs. Wait for the work before the process ends: some drivers crash then. */
 NDR_API void ndr_queue_destroy(ndr_queue *queue);
 
 /** Submit everything enqueued to the device now, without waiting. */
@@ -813,7 +813,7 @@ typedef struct ndr_kernel ndr_kernel;
 
 /** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`, `spirv`, `binary`. */
 typedef struct ndr_kernel_desc {
-    const char *name;    /**< The kernel function's name. */
+    const char *name;    /**< The kernel function's name; "main" only of `spirv` and `binary`. */
     const char *source;  /**< The kernel's OpenCL C text. */
     const char *file;    /**< The path of a file with that text: a regular file of at most 16 MiB, read once
                               for each context. A relative path starts at the working directory. */

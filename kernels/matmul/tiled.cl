@@ -69,7 +69,9 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
         ndr_group_barrier(g, NDR_FENCE_LOCAL);
 
         for (uint p = 0; p < TILE_K; ++p)
+#pragma unroll
             for (uint i = 0; i < ITEM_M; ++i)
+#pragma unroll
                 for (uint j = 0; j < ITEM_N; ++j)
                     acc[i][j] += a_tile[ndr_at(TILE_K, y + i * GROUP_M, p)] * b_tile[ndr_at(TILE_N, p, x + j * GROUP_N)];
         ndr_group_barrier(g, NDR_FENCE_LOCAL); /* the next load overwrites elements that other items may still read */

@@ -225,10 +225,6 @@ INLINED sum look_back(const uint id, global sum *words, const ulong tile, const 
 #define IS_SMALL_ulong 1
 #define IS_SMALL_uint4 0
 #define SMALL_WORD JOIN(IS_SMALL_, WORD)
-#define IS_0_0 1
-#define IS_0_1 0
-#define IS_0_words 0
-#define HAS_NO_VALUES JOIN(IS_0_, WORDS)
 
 #if KEEPS_VALUES
 #define VALUE_BYTES sizeof(WORD)

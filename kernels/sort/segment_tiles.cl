@@ -61,15 +61,13 @@ kernel void sort_count_pieces(global const KEY *in, ulong in_offset, SEGMENT_PAR
                counts + counts_offset + piece, ndr_group_range(it, 0));
 }
 
-/* Launch a group for each digit. The totals are behind the counts. */
-kernel void sort_add_piece_counts(ulong pieces, global ulong *counts, ulong counts_offset, NDR_ND_RANGE(1))
+/* As sort_add_counts(), of pieces. */
+kernel void sort_add_piece_counts(ulong pieces, ulong first, ulong end, global ulong *counts, ulong counts_offset,
+                                  NDR_ND_RANGE(1))
 {
     local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const uint id = ndr_local_id(it, 0);
-    const ulong d = ndr_group_id(it, 0);
-    const ulong total = add_counts(id, scratch, counts + counts_offset + d * pieces, pieces);
-    if (id == 0) counts[counts_offset + DIGITS * pieces + d] = total;
+    add_counts(ndr_local_id(it, 0), ndr_group_id(it, 0), scratch, counts + counts_offset, pieces, first, end);
 }
 
 /* bases[d] = the place in the segment of the first key of the piece with digit d. Returns the keys of the segment. */
@@ -78,14 +76,16 @@ static inline __attribute__((always_inline)) ulong find_bases(const uint id, loc
                                                               const ulong piece, const ulong from, const ulong to)
 {
     ulong smaller = 0;
-    for (uint first = 0; first < DIGITS; first += GROUP) {
+    uint first = 0;
+    do {
         const uint d = min(first + id, (uint)DIGITS - 1);
         const bool is_digit = first + id < DIGITS;
         const ulong before = sum_to(counts, pieces, d, from);
         const ulong own = is_digit ? sum_to(counts, pieces, d, to) - before : 0;
         const ulong sum = sum_before(id, scratch, min(GROUP, DIGITS), own, &smaller);
         if (is_digit) bases[d] = sum + sum_to(counts, pieces, d, piece) - before;
-    }
+        first += GROUP;
+    } while (first < DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
     return smaller;
 }

@@ -20,15 +20,13 @@ kernel void sort_count_tiles(global const KEY *in, ulong in_offset, ulong count,
                digit_at(flip, shift, bits), counts + counts_offset + tile, ndr_group_range(it, 0));
 }
 
-/* Launch a group for each digit: turns each count into the sum of those before it, and stores their total. */
-kernel void sort_add_counts(ulong tiles, global ulong *counts, ulong counts_offset, NDR_ND_RANGE(1))
+/* Launch a group for each digit: turns the counts of the tiles first to end - 1 into the sums of those before. */
+kernel void sort_add_counts(ulong tiles, ulong first, ulong end, global ulong *counts, ulong counts_offset,
+                            NDR_ND_RANGE(1))
 {
     local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const uint id = ndr_local_id(it, 0);
-    const ulong d = ndr_group_id(it, 0);
-    const ulong total = add_counts(id, scratch, counts + counts_offset + d * tiles, tiles);
-    if (id == 0) counts[counts_offset + DIGITS * tiles + d] = total;
+    add_counts(ndr_local_id(it, 0), ndr_group_id(it, 0), scratch, counts + counts_offset, tiles, first, end);
 }
 
 /* bases[d] = the place in the output of the first key of the tile with digit d. */
@@ -37,11 +35,13 @@ static inline __attribute__((always_inline)) void find_bases(const uint id, loca
 {
     global const ulong *const totals = counts + DIGITS * tiles;
     ulong smaller = 0;
-    for (uint first = 0; first < DIGITS; first += GROUP) {
+    uint first = 0;
+    do {
         const uint d = first + id;
         const ulong before = sum_before(id, scratch, min(GROUP, DIGITS), d < DIGITS ? totals[d] : 0, &smaller);
         if (d < DIGITS) bases[d] = before + counts[d * tiles + tile];
-    }
+        first += GROUP;
+    } while (first < DIGITS);
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 

@@ -26,15 +26,12 @@ kernel void top_k_count_tiles(SELECT_PARAMETERS, uint turn, NDR_ND_RANGE(1))
     for (uint i = id; i < DIGITS; i += GROUP) work[counts + i * groups + group] = histogram[i];
 }
 
-/* Launch a group for each digit: turns each count into the sum of those before it. The totals are behind the counts. */
-kernel void top_k_add_counts(ulong groups, global ulong *work, ulong counts, NDR_ND_RANGE(1))
+/* As sort_add_counts(), of groups. */
+kernel void top_k_add_counts(ulong groups, ulong first, ulong end, global ulong *work, ulong counts, NDR_ND_RANGE(1))
 {
     local ulong scratch[GROUP];
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const uint id = ndr_local_id(it, 0);
-    const ulong d = ndr_group_id(it, 0);
-    const ulong total = add_counts(id, scratch, work + counts + d * groups, groups);
-    if (id == 0) work[counts + DIGITS * groups + d] = total;
+    add_counts(ndr_local_id(it, 0), ndr_group_id(it, 0), scratch, work + counts, groups, first, end);
 }
 
 /* Find the digit of the row's k-th key. `found`: threshold, smaller and same of finding. */

@@ -112,8 +112,8 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     [NDR_QUIRK_LOOPS_END_EARLY] = { "loops_end_early", "Mesa 22.3",
       "The loops of an item end, without an error, when they have run 65,535 times in all. Nested loops and loops "
       "after each other count together, and each later loop runs once.", &rusticl_on_cpu,
-      "Operations divide long loops among more items or launches; a product that cannot be divided is refused. Give "
-      "your own kernels more items, or launch them several times." },
+      "Operations divide long loops among more items or launches. Products that cannot be divided, and sorts with very "
+      "long values, are refused. Give your own kernels more items, or launch them several times." },
 
     /* Without a switch: queues and failures */
     { "released_queue_hangs", "Intel CPU 2026.2",

@@ -57,4 +57,12 @@ ndr_status ndr_quirks_choose(const ndr_caps *caps, const char *words, uint64_t *
 
 static inline bool ndr_quirk_is_on(uint64_t quirks, ndr_quirk quirk) { return quirks & NDR_QUIRK_BIT(quirk); }
 
+/* The iterations that the long loops of an item may have; SIZE_MAX without NDR_QUIRK_LOOPS_END_EARLY. A loop that runs
+ * n times counts n + 1. The rest is for short loops beside them. */
+static inline size_t ndr_quirk_turns(uint64_t quirks)
+{
+    enum { OF_SHORT_LOOPS = 4096 };
+    return ndr_quirk_is_on(quirks, NDR_QUIRK_LOOPS_END_EARLY) ? NDR_LOOPS_END_AFTER - OF_SHORT_LOOPS : SIZE_MAX;
+}
+
 #endif

@@ -33,12 +33,14 @@ static size_t chunk_for_vectors(size_t count)
     return ndr_max_size(ndr_max_size(share, MIN_CHUNK), ndr_ceil_div(count, MAX_CHUNKS));
 }
 
-/* Elsewhere: tiles in which each item has one index for each of its lanes. */
-static size_t chunk_for_groups(size_t count, size_t group)
+/* Elsewhere: tiles in which each item has one index for each of its lanes. As many as there may be where the fault
+ * loops_end_early ends long loops. */
+static size_t chunk_for_groups(const ndr_caps *caps, size_t count, size_t group)
 {
     enum { PREFERRED_COUNT = 1 << 10 };
+    const size_t most = ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? MAX_CHUNKS : PREFERRED_COUNT;
     const size_t tile = NDR_REDUCER_LANES_ * group, tiles = ndr_ceil_div(count, tile);
-    return tile * ndr_max_size(ndr_ceil_div(tiles, PREFERRED_COUNT), 1);
+    return tile * ndr_max_size(ndr_ceil_div(tiles, most), 1);
 }
 
 static size_t group_for(const ndr_kernel *kernel, size_t count)
@@ -81,7 +83,7 @@ void ndr_reduction_divide(ndr_planned *planned, const ndr_nd_range *range)
     }
     const size_t count = count_indexes(plan), group = group_for(kernel, count);
     record.count = count;
-    record.chunk = group == 1 ? chunk_for_vectors(count) : chunk_for_groups(count, group);
+    record.chunk = group == 1 ? chunk_for_vectors(count) : chunk_for_groups(&kernel->context->caps, count, group);
     record.chunks = ndr_max_size(ndr_ceil_div(count, (size_t)record.chunk), 1);
     planned->pieces[0] = make_piece(&record, count_groups(kernel, (size_t)record.chunks), group);
     record.combines = 1;

@@ -38,6 +38,9 @@ static ndr_status check_desc(const ndr_kernel_desc *desc)
     NDR_REQUIRE(!is_compiled(desc) || (!desc->include_dirs && !desc->sub_group_size),
                 "ndr_kernel_get: desc->%s is set for kernel \"%s\", which is compiled already; leave it out",
                 desc->include_dirs ? "include_dirs" : "sub_group_size", desc->name);
+    NDR_REQUIRE(is_compiled(desc) || strcmp(desc->name, "main") != 0,
+                "ndr_kernel_get: desc->name is \"main\", which the compilers of most drivers refuse as the name of a "
+                "kernel; choose another name, in the text too");
     return NDR_OK;
 }
 

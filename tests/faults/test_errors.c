@@ -592,6 +592,7 @@ MISTAKE(missing_bundled, GET(.name = "scale", .bundled = "missing.cl"))
 MISTAKE(no_source, GET(.name = "scale"))
 MISTAKE(two_sources, GET(.name = "scale", .file = "demo.cl", .bundled = "reduce/tree_groups.cl"))
 MISTAKE(no_name, GET(.file = "demo.cl"))
+MISTAKE(name_main, GET(.name = "main", .source = "kernel void main(global float *x) { x[0] = 1; }\n"))
 MISTAKE(file_as_source, GET(.name = "scale", .source = "demo.cl"))
 MISTAKE(no_kernel_word, GET(.name = "k", .source = "void k(global float *x) { x[0] = 1; }\n", .label = "demo.cl"))
 /* clang 7 has them for OpenCL C 3.0, but not for 1.2. */
@@ -1424,6 +1425,7 @@ static const row rows[] = {
     CALL("no source", "set just one", no_source),
     CALL("two of them", "set just one", two_sources),
     CALL("no name", "set it to the kernel function's name", no_name),
+    CALL("a kernel called main", "choose another name", name_main),
     CALL("other texts, but no first one", "set one of them", linked_alone),
     CALL("text as SPIR-V", "pass the bytes of a .spv file", no_module),
     CALL("a binary of 0 bytes", "set it to the size", empty_binary),
@@ -1642,7 +1644,6 @@ static const row rows[] = {
     BUILD("a variable called like a type", "another name",
           KERNEL("global float *x", "float half = 0.5f; x[0] = half;")),
     BUILD("a parameter called like a word", "another name", KERNEL("global float *kernel", "kernel[0] = 1;")),
-    BUILD("a kernel called main", "choose another name", "kernel void main(global float *x) { x[0] = 1; }\n"),
     BUILD("a constant that the device computes", "compute what depends on the item or the device in the kernel",
           "constant int n = get_global_size(0);\n" KERNEL("global float *x", "x[0] = n;")),
     BUILD("a variable number of arguments", "pass an array and its length",
@@ -1985,6 +1986,7 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
           "OpenCL C has no rand()" },
         { "1:1: error: redefinition of 'rand'\n", NULL },
         { "1:1: error: 'bool' cannot be used as the type of a kernel parameter\n", "write int for the parameter" },
+        { "1:1: error: kernel cannot be called 'main'\n", "a kernel is not called main: choose another name" },
         { "<kernel>:1:9: error: identifier \"threadIdx\" is undefined\n", "write get_local_id(0)" },
         { "1:1: error: call to undeclared function 'sinf'; did you mean 'sin'?\n", "write sin()" },
         { "1:1: warning: no 'malloc'\nptxas fatal   : Cannot take address of function 'malloc' \n", "take a buffer" },

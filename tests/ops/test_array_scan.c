@@ -327,6 +327,39 @@ static void test_array_scan__of_two_very_long_columns(void **state)
     free(got);
 }
 
+/* Groups of two items have rows of more tiles than llvmpipe's loops reach. Every driver avoids the fault here. The rows
+ * have a gap between them: ndr_scan() would take them without. */
+static void test_array_scan__of_long_rows_is_right_where_loops_end_early(void **state)
+{
+    (void)state;
+    enum { ROWS = 257, COLS = 30011, PITCH = COLS + 1 };
+    ndr_caps *const caps = &context->caps;
+    const uint64_t quirks = caps->quirks;
+    const size_t most = caps->info.max_group_size, count = (size_t)ROWS * PITCH;
+    const unsigned char one = 1;
+    size_t wrong = 0;
+    skip_without(!is_simulated(), "a simulator takes minutes");
+    unsigned char *got = malloc(count);
+    ndr_buffer *x = buffer_of(count, NULL);
+    ndr_array all = ndr_array_of(x, NDR_DTYPE_U8, ndr_range_2d(ROWS, COLS));
+    all.stride[0] = PITCH;
+    caps->quirks |= NDR_QUIRK_BIT(NDR_QUIRK_LOOPS_END_EARLY);
+    caps->info.max_group_size = 2;
+    force(&ndr_array_scan_operation, "line_groups");
+    assert_ok(ndr_buffer_fill(queue, x, 0, count, &one, 1, NULL));
+    assert_ok(ndr_array_scan(queue, &(ndr_array_scan_desc){ .op = NDR_OP_SUM, .axis = 1, .input = all, .output = all },
+                             NULL));
+    read_buffer(x, got, count);
+    for (size_t i = 0; i < count; ++i)
+        wrong += got[i] != (unsigned char)(i % PITCH < COLS ? i % PITCH + 1 : one);
+    force(&ndr_array_scan_operation, NULL);
+    caps->info.max_group_size = most;
+    caps->quirks = quirks;
+    assert_int_equal(wrong, 0);
+    ndr_buffer_destroy(x);
+    free(got);
+}
+
 /* ---- where lines are ---- */
 
 static void assert_lines(const ndr_array *array, unsigned axis, size_t count, size_t lines, size_t inner, bool is_along)
@@ -435,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_array_scan__gives_an_event_and_follows_work_out_of_order),
         cmocka_unit_test(test_array_scan__of_nothing_needs_no_buffers),
         cmocka_unit_test(test_array_scan__of_two_very_long_columns),
+        cmocka_unit_test(test_array_scan__of_long_rows_is_right_where_loops_end_early),
         cmocka_unit_test(test_array_scan__joins_dimensions_beside_the_axis),
         cmocka_unit_test(test_array_scan__refuses_what_does_not_fit),
         cmocka_unit_test(test_array_scan__says_what_it_would_run),

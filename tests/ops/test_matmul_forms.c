@@ -466,7 +466,7 @@ static void test_matmul__of_integers_wraps(void **state)
 static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **state)
 {
     (void)state;
-    enum { K = 30011 };
+    enum { K = 40009 };
     static const ndr_dtype types[][2] = { { NDR_DTYPE_F32, NDR_DTYPE_F32 }, { NDR_DTYPE_BF16, NDR_DTYPE_F32 },
                                           { NDR_DTYPE_I8, NDR_DTYPE_I32 } };
     const uint64_t quirks = context->caps.quirks;
@@ -484,7 +484,7 @@ static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **
     ndr_buffer *x = buffer_of(K * 2, NULL), *y = buffer_of(2, NULL);
     ndr_matmul_desc d = { .dtype = NDR_DTYPE_F16, .a = { x, 0, 1, K, 0 }, .b = { x, 0, K, 1, 0 },
                           .c = { y, 0, 1, 1, 0 } };
-    assert_refused(NDR_LIMIT_EXCEEDED, ndr_matmul(queue, &d, NULL), "ndr_matmul: the depth is 30011, but the driver",
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_matmul(queue, &d, NULL), "ndr_matmul: the depth is 40009, but the driver",
                    "loops_end_early", "use at most ", "results of 32 bits or more without an epilogue");
     d.a.cols = d.b.rows = 1031;
     assert_ok(ndr_matmul(queue, &d, NULL));

@@ -333,6 +333,54 @@ static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **sta
     }
 }
 
+/* ---- where loops end early ---- */
+
+/* Groups of one item have so many tiles that the loops over their counts are divided for the fault loops_end_early, on
+ * every driver; llvmpipe would end them. Segments have twice as many pieces. */
+static void test_sort__of_many_tiles_is_right_where_loops_end_early(void **state)
+{
+    (void)state;
+    enum { COUNT = 350003 };
+    ndr_caps *const caps = &context->caps;
+    const uint64_t quirks = caps->quirks;
+    const size_t most = caps->info.max_group_size;
+    skip_without(!is_simulated(), "a simulator takes minutes");
+    unsigned char *keys = keys_of(NDR_DTYPE_U8, COUNT, RANDOM, seed);
+    caps->quirks |= NDR_QUIRK_BIT(NDR_QUIRK_LOOPS_END_EARLY);
+    caps->info.max_group_size = 1;
+    force(&ndr_sort_operation, "tiles");
+    check(&(sorting){ .order.dtype = NDR_DTYPE_U8, .count = COUNT, .offset = 1 }, keys);
+    force(&ndr_sort_operation, NULL);
+    caps->info.max_group_size = most;
+    caps->quirks = quirks;
+    free(keys);
+}
+
+static void test_sort__refuses_values_that_are_too_long_where_loops_end_early(void **state)
+{
+    (void)state;
+    enum { COUNT = 3, LONG = 70001 };
+    const uint64_t quirks = context->caps.quirks;
+    ndr_buffer *keys = buffer_of(COUNT, NULL), *sorted = buffer_of(COUNT, NULL);
+    ndr_buffer *values = buffer_of(COUNT * LONG, NULL), *sorted_values = buffer_of(COUNT * LONG, NULL);
+    ndr_sort_desc d = { .dtype = NDR_DTYPE_U8, .value_bytes = LONG, .count = COUNT, .keys.buffer = keys,
+                        .values.buffer = values, .sorted_keys.buffer = sorted, .sorted_values.buffer = sorted_values };
+    context->caps.quirks |= NDR_QUIRK_BIT(NDR_QUIRK_LOOPS_END_EARLY);
+    force(&ndr_sort_operation, "tiles");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_sort(queue, &d, NULL), "ndr_sort: value_bytes is 70001, but the driver of",
+                   "loops_end_early", "use at most ", "sort indexes in place of the values");
+    force(&ndr_sort_operation, "one_tile");
+    assert_refused(NDR_LIMIT_EXCEEDED, ndr_sort(queue, &d, NULL), "ndr_sort: value_bytes is 70001", "use at most ");
+    force(&ndr_sort_operation, "tiles");
+    d.value_bytes = 60000; /* words of 16 bytes */
+    assert_ok(ndr_sort(queue, &d, NULL));
+    assert_ok(ndr_queue_finish(queue));
+    force(&ndr_sort_operation, NULL);
+    context->caps.quirks = quirks;
+    ndr_buffer_destroy(keys), ndr_buffer_destroy(sorted);
+    ndr_buffer_destroy(values), ndr_buffer_destroy(sorted_values);
+}
+
 /* ---- on the queue ---- */
 
 static void test_sort__gives_an_event_and_sees_what_the_queue_did_before(void **state)
@@ -506,6 +554,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RESULTS,
+        cmocka_unit_test(test_sort__of_many_tiles_is_right_where_loops_end_early),
+        cmocka_unit_test(test_sort__refuses_values_that_are_too_long_where_loops_end_early),
         cmocka_unit_test(test_sort__gives_an_event_and_sees_what_the_queue_did_before),
         cmocka_unit_test(test_sort__of_nothing_needs_no_buffers),
         cmocka_unit_test(test_sort__refuses_what_is_missing),

@@ -380,6 +380,15 @@ static void test_kernel__refuses_no_source_and_more_than_one(void **state)
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k", .file = "x.cl", .bundled = "y.cl"), "more than one");
 }
 
+/* Before the driver sees it: some compilers accept the name. */
+static void test_kernel__called_main_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel void main(global int *x) { x[0] = 1; }";
+    get_refused(NDR_BAD_ARGUMENT, DESC(.name = "main", .source = text), "desc->name is \"main\"", "choose another name");
+    get_refused(NDR_BAD_ARGUMENT, DESC(.name = "main", .file = "main.cl"), "desc->name is \"main\"");
+}
+
 static void test_kernel__of_an_unknown_name_lists_those_there_are(void **state)
 {
     (void)state;
@@ -829,6 +838,7 @@ int main(void)
         cmocka_unit_test(test_kernel__asked_for_by_many_threads_is_built_once),
         cmocka_unit_test(test_kernel__refuses_null),
         cmocka_unit_test(test_kernel__refuses_a_forgotten_name),
+        cmocka_unit_test(test_kernel__called_main_is_refused),
         cmocka_unit_test(test_kernel__refuses_no_source_and_more_than_one),
         cmocka_unit_test(test_kernel__of_an_unknown_name_lists_those_there_are),
         cmocka_unit_test(test_kernel__called_like_a_built_in_is_found_or_said_to_be_renamed),

@@ -54,20 +54,21 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 
 /* ---- launches ---- */
 
-/* How often the loops of an item run for a step of TILE_K along the depth, at most. */
+/* Iterations of an item for a step of TILE_K along the depth: it has a loop of loads for each of the two tiles, and one
+ * over the depth of the tiles, in which the loops over its elements are unrolled. A loop of n counts n + 1. */
 static size_t turns_of_step(const sizes *s)
 {
     const size_t items = group_rows(s) * group_cols(s), tile_k = s->tile_k;
     const size_t loads = ndr_ceil_div(s->tile_m * tile_k, items) + ndr_ceil_div(s->tile_n * tile_k, items);
-    return 1 + loads + tile_k * (1 + s->item_m * (1 + (size_t)s->item_n));
+    return loads + 2 + tile_k + 1 + 1;
 }
 
-/* Of one launch: the fault loops_end_early leaves so many turns for the steps. Others are for what follows them. */
+/* Of one launch: the fault loops_end_early ends deeper ones. */
 static size_t deepest(const ndr_caps *caps, const ndr_matmul_request *r)
 {
-    enum { TURNS = NDR_LOOPS_END_AFTER - 1024 };
     const sizes *s = sizes_for(caps, ndr_matmul_result_bytes(r));
-    return ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? TURNS / turns_of_step(s) * s->tile_k : SIZE_MAX;
+    const size_t steps = ndr_quirk_turns(caps->quirks) / turns_of_step(s);
+    return ndr_min_size(steps, SIZE_MAX / s->tile_k) * s->tile_k;
 }
 
 /* Sums of parts of the depth are added up in c, which must hold them as they are. */

@@ -116,6 +116,7 @@ static shares divide_in_chunks(const ndr_line_request *r)
 static shares divide_in_groups(const ndr_caps *caps, const ndr_line_request *r)
 {
     enum { PREFERRED_GROUP = 256, SMALL_GROUP = 64, OWN = 8, GROUPS = 256, TILES = 4, LONG = 256 };
+    enum { TURNS_OF_TILE = 48 /* iterations of an item, at most */ };
     const size_t limit = ndr_max_size(1, ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]));
     const size_t bytes = (OWN + 2) * ndr_dtype_size(r->scan.dtype);
     shares s = { .group = r->is_along || r->lines >= PREFERRED_GROUP ? PREFERRED_GROUP : SMALL_GROUP, .items = 1 };
@@ -123,8 +124,9 @@ static shares divide_in_groups(const ndr_caps *caps, const ndr_line_request *r)
     while (r->is_along && s.items < s.group && s.items * 2 * OWN <= r->count) s.items *= 2;
     s.span = s.group / s.items;
     s.blocks = ndr_ceil_div(r->lines, s.span);
-    const bool is_limited = s.items == 1 && ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY);
-    divide(r, GROUPS, s.items > 1 ? s.items * OWN * TILES : LONG, is_limited ? NDR_LOOPS_END_AFTER / 2 : SIZE_MAX, &s);
+    const size_t half = ndr_quirk_turns(caps->quirks) / 2, tile = s.items * OWN;
+    if (s.items == 1) divide(r, GROUPS, LONG, half, &s);
+    else divide(r, GROUPS, tile * TILES, ndr_min_size(half / TURNS_OF_TILE, SIZE_MAX / tile) * tile, &s);
     return s;
 }
 

@@ -22,7 +22,15 @@ static sizes with_group(const ndr_scan_request *r, size_t group)
     return (sizes){ .group = group, .lanes = lanes, .tile = group * NDR_TILE_VECTORS * lanes };
 }
 
-/* About as many groups as large GPUs run at a time. */
+/* Iterations of an item for a tile, at most, with loops over its vectors and lanes that are not unrolled. */
+static size_t turns_of_tile(const sizes *s)
+{
+    enum { LOOPS_OVER_OWN = 3, LOOPS_OVER_LANES = 2, OTHERS = 16 };
+    const size_t own = NDR_TILE_VECTORS * s->lanes;
+    return LOOPS_OVER_OWN * (own + 1) + LOOPS_OVER_LANES * (own + 2 * NDR_TILE_VECTORS + 1) + OTHERS;
+}
+
+/* About as many groups as large GPUs run at a time; more where the fault loops_end_early would end their loops. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_scan_request *r)
 {
     enum { PREFERRED_GROUP = 256, PREFERRED_GROUPS = 1024 };
@@ -31,7 +39,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_scan_request *r)
     while (s.group > 1 && (s.group > limit || local_bytes(r, s) > caps->info.local_memory_bytes))
         s = with_group(r, s.group / 2);
     const size_t all = ndr_max_size(ndr_ceil_div(r->input.cols, s.tile), 1);
-    s.tiles = ndr_ceil_div(all, PREFERRED_GROUPS);
+    s.tiles = ndr_min_size(ndr_ceil_div(all, PREFERRED_GROUPS), ndr_quirk_turns(caps->quirks) / turns_of_tile(&s));
     s.groups = ndr_ceil_div(all, s.tiles);
     return s;
 }

@@ -54,16 +54,16 @@ static shares chunks_for(const ndr_op_case *of)
 static void plan_chunks(const ndr_op_case *of, ndr_op_plan *out) { plan(of->request, chunks_for(of), out); }
 static ndr_status launch_chunks(ndr_op_job *job) { return launch(job, chunks_for(&job->of)); }
 
-/* As the tiles of scans. */
+/* As the tiles of scans. Groups have few enough tiles for the fault loops_end_early. */
 static shares tiles_for(const ndr_op_case *of)
 {
-    enum { PREFERRED_GROUP = 256, PREFERRED_GROUPS = 1024, OWN = 16 };
+    enum { PREFERRED_GROUP = 256, PREFERRED_GROUPS = 1024, OWN = 16, TURNS_OF_TILE = 48 };
     const ndr_select_request *r = of->request;
     const ndr_device_info *device = &of->caps->info;
     shares s = { .items = PREFERRED_GROUP };
     while (s.items > ndr_max_size(1, ndr_min_size(device->max_group_size, device->max_local_size[2]))) s.items /= 2;
     const size_t all = ndr_max_size(ndr_ceil_div(r->count, s.items * OWN), 1);
-    s.size = ndr_ceil_div(all, PREFERRED_GROUPS);
+    s.size = ndr_min_size(ndr_ceil_div(all, PREFERRED_GROUPS), ndr_quirk_turns(of->caps->quirks) / TURNS_OF_TILE);
     s.count = s.groups = ndr_ceil_div(all, s.size);
     return s;
 }

@@ -120,8 +120,7 @@ static ndr_status run_tile_pass(ndr_op_job *job, const ndr_sort_pass *pass)
     const ndr_nd_range range = ndr_nd_range_1d(pieces * group, group);
     NDR_TRY(ndr_op_launch(job, job->others[0], range, ndr_operand_arg(&pass->from.keys), pass->from.keys.offset,
                           SEGMENTS(r), ndr_sort_flip_arg(r), pass->shift, pass->bits, ndr_op_workspace_arg(job), counts));
-    NDR_TRY(ndr_op_launch(job, job->others[1], ndr_nd_range_1d(NDR_SORT_DIGITS * group, group), pieces,
-                          ndr_op_workspace_arg(job), counts));
+    NDR_TRY(ndr_sort_add_counts(job, job->others[1], group, pieces, counts));
     return ndr_op_launch(job, job->others[2], range, NDR_SORT_ARGS(pass->from), NDR_SORT_ARGS(pass->to),
                          ndr_sort_words_arg(r), SEGMENTS(r), ndr_sort_flip_arg(r), pass->shift, pass->bits,
                          ndr_op_workspace_arg(job), counts);
@@ -140,6 +139,8 @@ static ndr_status launch_tiles(ndr_op_job *job)
 {
     const ndr_sort_request *r = job->of.request;
     const shares s = tiles_for(&job->of);
+    const size_t per_item = tile_for(&job->of).per_item;
+    NDR_TRY(ndr_sort_check_words(job, "ndr_sort", r->value_bytes, NDR_SORT_WHOLE_TURNS(per_item)));
     if (s.has_short)
         NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, NDR_SORT_ARGS(r->input), NDR_SORT_ARGS(r->output),
                               ndr_sort_words_arg(r), SEGMENTS(r), ndr_sort_flip_arg(r), r->begin_bit, r->bits,

@@ -87,6 +87,15 @@ ndr_sort_tile ndr_sort_tile_for(const ndr_caps *caps, const ndr_sort_request *re
                                 size_t ushorts);
 size_t ndr_sort_tile_bytes(const ndr_sort_request *request, size_t group, size_t per_item, size_t ushorts);
 
+/* Launch a kernel that adds up the counts of so many tiles, which begin behind `counts` ulongs of the workspace, by
+ * groups of `group` items; several times where the fault loops_end_early would end its loops. */
+ndr_status ndr_sort_add_counts(ndr_op_job *job, ndr_kernel *kernel, size_t group, size_t tiles, size_t counts);
+
+/* Refuse values of more words than the loops of an item reach; each word takes `turns` iterations of an item: one for
+ * each key of the item where values are moved one after the other, NDR_SORT_WHOLE_TURNS where a word of all is. */
+#define NDR_SORT_WHOLE_TURNS(per_item) (2 * (per_item) + 3)
+ndr_status ndr_sort_check_words(const ndr_op_job *job, const char *call, size_t value_bytes, size_t turns);
+
 /* The counts begin behind the head of the workspace. */
 enum { NDR_SORT_COUNTS_OFFSET = NDR_WORKSPACE_HEAD_BYTES / sizeof(cl_ulong) };
 

@@ -58,6 +58,39 @@ static void make_plan(const ndr_sort_request *request, sizes s, ndr_op_plan *pla
     ndr_sort_print_options(request, more, plan->options);
 }
 
+/* ---- where loops end early ---- */
+
+/* Items go through the counts `group` at a time, each time with the loop of sum_before(). */
+static size_t most_tiles(const ndr_caps *caps, size_t group)
+{
+    const size_t turns = ndr_quirk_turns(caps->quirks);
+    size_t doublings = 1;
+    while ((size_t)1 << doublings < group) ++doublings;
+    return ndr_min_size(turns / (doublings + 2), SIZE_MAX / group) * group;
+}
+
+ndr_status ndr_sort_add_counts(ndr_op_job *job, ndr_kernel *kernel, size_t group, size_t tiles, size_t counts)
+{
+    const ndr_nd_range range = ndr_nd_range_1d(NDR_SORT_DIGITS * group, group);
+    const size_t most = most_tiles(job->of.caps, group);
+    for (size_t first = 0, here; first < tiles; first += here) {
+        here = ndr_min_size(tiles - first, most);
+        NDR_TRY(ndr_op_launch(job, kernel, range, tiles, first, first + here, ndr_op_workspace_arg(job), counts));
+    }
+    return NDR_OK;
+}
+
+ndr_status ndr_sort_check_words(const ndr_op_job *job, const char *call, size_t value_bytes, size_t turns)
+{
+    const size_t word = ndr_sort_word_bytes(ndr_max_size(value_bytes, 1));
+    const size_t most = ndr_quirk_turns(job->of.caps->quirks) / turns;
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, value_bytes / word <= most,
+                   "%s: value_bytes is %zu, but the driver of device \"%s\" ends loops early (the fault "
+                   "loops_end_early); use at most %zu, or sort indexes in place of the values",
+                   call, value_bytes, job->of.caps->info.name, most * word);
+    return NDR_OK;
+}
+
 /* ---- many tiles ---- */
 
 /* Of each tile, and of all. */
@@ -80,8 +113,7 @@ static ndr_status run_pass(ndr_op_job *job, const ndr_sort_pass *pass)
     NDR_TRY(ndr_op_launch(job, job->others[0], job->plan.range, ndr_operand_arg(&pass->from.keys),
                           pass->from.keys.offset, r->count, ndr_sort_flip_arg(r), pass->shift, pass->bits,
                           ndr_op_workspace_arg(job), counts));
-    NDR_TRY(ndr_op_launch(job, job->others[1], ndr_nd_range_1d(NDR_SORT_DIGITS * s.group, s.group), s.tiles,
-                          ndr_op_workspace_arg(job), counts));
+    NDR_TRY(ndr_sort_add_counts(job, job->others[1], s.group, s.tiles, counts));
     return ndr_op_launch(job, job->kernel, job->plan.range, NDR_SORT_ARGS(pass->from), NDR_SORT_ARGS(pass->to),
                          ndr_sort_words_arg(r), r->count, ndr_sort_flip_arg(r), pass->shift, pass->bits,
                          ndr_op_workspace_arg(job), counts);
@@ -89,6 +121,8 @@ static ndr_status run_pass(ndr_op_job *job, const ndr_sort_pass *pass)
 
 static ndr_status launch(ndr_op_job *job)
 {
+    const ndr_sort_request *r = job->of.request;
+    NDR_TRY(ndr_sort_check_words(job, "ndr_sort", r->value_bytes, sizes_for(job->of.caps, r).per_item));
     return ndr_sort_run_passes(job, counts_for(job->of.caps, job->of.request), run_pass);
 }
 
@@ -116,10 +150,20 @@ static const char *cannot(const ndr_op_case *of)
     return r->count <= ONE_TILE ? NULL : "one tile cannot hold all keys";
 }
 
+/* A kernel's largest group is known only after it is built, so this is of the smallest group. */
+static bool has_long_values(const ndr_op_case *of)
+{
+    enum { LEAST_GROUP = 32 };
+    const ndr_sort_request *r = of->request;
+    const size_t turns = r->value_bytes * NDR_SORT_WHOLE_TURNS(ONE_TILE / LEAST_GROUP);
+    return r->value_bytes && turns / ndr_sort_word_bytes(r->value_bytes) > ndr_quirk_turns(of->caps->quirks);
+}
+
 static const char *unsuited(const ndr_op_case *of)
 {
     const sizes s = one_tile_for(of->caps, of->request);
     if (s.group < SMALL_GROUP) return "its groups have too few items";
+    if (has_long_values(of)) return "its loops over the words of values would end early (the fault loops_end_early)";
     return local_bytes(of->request, s.group, s.per_item) <= of->caps->info.local_memory_bytes
                ? NULL
                : "the device has too little local memory";
@@ -133,6 +177,8 @@ static void plan_one(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch_one(ndr_op_job *job)
 {
     const ndr_sort_request *r = job->of.request;
+    const size_t per_item = one_tile_for(job->of.caps, r).per_item;
+    NDR_TRY(ndr_sort_check_words(job, "ndr_sort", r->value_bytes, NDR_SORT_WHOLE_TURNS(per_item)));
     return ndr_op_launch(job, job->kernel, job->plan.range, NDR_SORT_ARGS(r->input), NDR_SORT_ARGS(r->output),
                          ndr_sort_words_arg(r), r->count, ndr_sort_flip_arg(r), r->begin_bit, r->bits);
 }

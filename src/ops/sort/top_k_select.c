@@ -8,7 +8,7 @@
 
 enum { CHUNKS, TILES };
 
-/* How groups share the keys. */
+/* How groups share the keys. Where the fault loops_end_early would end their loops, rows have more groups. */
 typedef struct shares {
     size_t group, per_row, groups, least; /* items; groups of a row, and of all; elements of a group */
 } shares;
@@ -16,16 +16,19 @@ typedef struct shares {
 static shares shares_for(const ndr_op_case *of)
 {
     enum { MIN_CHUNK = 1 << 13, PER_UNIT = 4 };
-    enum { PREFERRED_GROUP = 256, OWN = 8, PREFERRED_GROUPS = 1024 };
+    enum { PREFERRED_GROUP = 256, OWN = 8, PREFERRED_GROUPS = 1024, TURNS_OF_TILE = 32 };
     const ndr_top_k_request *r = of->request;
+    const size_t turns = ndr_quirk_turns(of->caps->quirks);
     const ndr_device_info *device = &of->caps->info;
     const bool is_chunk = of->variant->form == CHUNKS;
     shares s = { .group = is_chunk ? 1 : PREFERRED_GROUP, .least = MIN_CHUNK };
     while (s.group > ndr_max_size(1, ndr_min_size(device->max_group_size, device->max_local_size[2]))) s.group /= 2;
     if (!is_chunk) s.least = s.group * OWN;
+    const size_t longest = is_chunk ? SIZE_MAX : ndr_min_size(turns / TURNS_OF_TILE, SIZE_MAX / s.least) * s.least;
     const size_t wanted = is_chunk ? (size_t)device->compute_units * PER_UNIT : PREFERRED_GROUPS;
     s.per_row = ndr_clamp_size(ndr_ceil_div(wanted, ndr_max_size(r->rows, 1)), 1,
                                ndr_max_size(ndr_ceil_div(r->length, s.least), 1));
+    s.per_row = ndr_max_size(s.per_row, ndr_ceil_div(r->length, longest));
     s.groups = s.per_row * ndr_max_size(r->rows, 1);
     return s;
 }
@@ -80,8 +83,7 @@ static ndr_status run_round(ndr_op_job *job, unsigned round)
         l.counts, l.states, l.unstored, work, l.keys, work, l.indexes, l.capacity, round % 2
     NDR_TRY(ndr_op_launch(job, job->others[0], ARGS));
     if (job->of.variant->form == TILES)
-        NDR_TRY(ndr_op_launch(job, job->others[1], ndr_nd_range_1d(NDR_SORT_DIGITS * s.group, s.group), s.groups, work,
-                              l.counts));
+        NDR_TRY(ndr_sort_add_counts(job, job->others[1], s.group, s.groups, l.counts));
     return ndr_op_launch(job, job->kernel, ARGS, ndr_operand_arg(&r->top_keys), r->top_keys.offset,
                          ndr_operand_arg(&r->top_indexes), r->top_indexes.offset);
 #undef ARGS
@@ -127,6 +129,7 @@ static void plan_values(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch_values(ndr_op_job *job)
 {
     const ndr_top_k_request *r = job->of.request;
+    NDR_TRY(ndr_sort_check_words(job, "ndr_top_k", r->value_bytes, 1));
     return ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->values), r->values.offset,
                          ndr_top_k_value_words(r), ndr_operand_arg(&r->top_values), r->top_values.offset,
                          ndr_operand_arg(&r->top_indexes), r->top_indexes.offset, r->length, r->k, r->rows * r->k);

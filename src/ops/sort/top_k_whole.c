@@ -153,6 +153,7 @@ static ndr_status launch_tile(ndr_op_job *job)
     const ndr_top_k_request *r = job->of.request;
     const tile t = tile_for(job->of.caps, r);
     unsigned owner_bits = 0;
+    NDR_TRY(ndr_sort_check_words(job, "ndr_top_k", r->value_bytes, t.per_item));
     while (t.rows > 1 && (size_t)1 << owner_bits < t.group * t.per_item) ++owner_bits;
     return ndr_op_launch(job, job->kernel, job->plan.range, ndr_operand_arg(&r->keys), r->keys.offset, r->rows,
                          (unsigned)r->length, (unsigned)t.rows, r->k, ndr_sort_flip_arg(&r->order), r->order.bits,
