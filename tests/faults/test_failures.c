@@ -5,7 +5,7 @@
  * At the end no object is left.
  *
  * There are some thousand refusals, with several codes for each call. NDR_TEST_LONG=1 tries all of them. Otherwise a
- * scene takes about two seconds and tries as many as fit, evenly spread. A seed chooses the first one. It is printed,
+ * scene takes about a second and tries as many as fit, evenly spread. A seed chooses the first one. It is printed,
  * and NDR_TEST_SEED sets it. */
 #include "faults/between.h"
 
@@ -1671,7 +1671,7 @@ static void try_all_of(const scene *s, call kind, size_t count)
 /* A play with a refusal is assumed to take as long as one without. */
 static void choose_stride(const size_t *counted, double play_s)
 {
-    enum { SCENE_S = 2, FEWEST = 10 };
+    enum { SCENE_S = 1, FEWEST = 10 };
     size_t all = 0;
     for (call kind = NO_CALL + 1; kind < CALLS; ++kind) all += counted[kind] * codes_of(kind);
     const double affordable = SCENE_S / play_s;

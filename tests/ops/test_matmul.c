@@ -195,7 +195,8 @@ static void check_shapes(ndr_dtype dtype)
     const shape *list = quick() ? quick_shapes : is_few ? blocked_shapes : shapes;
     const size_t length = quick() ? COUNT_OF(quick_shapes) : is_few ? COUNT_OF(blocked_shapes) : COUNT_OF(shapes);
     const size_t first = quick() && dtype == NDR_DTYPE_F64 ? 2 : 0;
-    for (size_t i = first; i < length; ++i) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
+    for (size_t i = first; i < length; ++i)
+        if (!is_few || takes_case(i, 3)) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
 }
 
 static void test_matmul__of_any_shape_agrees_with_loops_for_f32(void **state)
@@ -470,9 +471,10 @@ static void check_batches(ndr_dtype dtype)
     static const size_t sides[] = { 0, 1, 2, 3, 7, 8, 9, 13, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65, 97 };
     static const size_t counts[] = { 1, 2, 3, 5, 16, 17, 64, 101 };
     enum { MAX_WORK = 1 << 20 };
-    const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
+    const uint64_t given = number_from_env("NDR_TEST_SEED", 0), first = given ? given : 1;
     const size_t cases = quick() ? 1 : takes_few_shapes() ? 4 : 30;
     for (uint64_t seed = first; seed < first + cases; ++seed) {
+        if (seed != given && !takes_few_shapes() && !takes_case(seed, 3)) continue;
         uint64_t state = seed;
         shape s = { sides[random_bits(&state) % COUNT_OF(sides)], sides[random_bits(&state) % COUNT_OF(sides)],
                     sides[random_bits(&state) % COUNT_OF(sides)] };
@@ -1023,11 +1025,11 @@ static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
     for (size_t i = 0; i < COUNT_OF(cores); ++i) {
         if (ndr_core_of(cores[i]).vector_bytes == own.vector_bytes && ndr_core_of(cores[i]).registers == own.registers)
             continue; /* the other tests cover it */
-        check_blocks(cores[i], "direct", NDR_DTYPE_F32);
-        check_blocks(cores[i], "packed", NDR_DTYPE_F32);
+        if (takes_case(2 * i, 3)) check_blocks(cores[i], "direct", NDR_DTYPE_F32);
+        if (takes_case(2 * i + 1, 3)) check_blocks(cores[i], "packed", NDR_DTYPE_F32);
     }
-    check_blocks(NDR_CORE_SSE2, "thin", NDR_DTYPE_F32);
-    if (device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
+    if (takes_case(1, 3)) check_blocks(NDR_CORE_SSE2, "thin", NDR_DTYPE_F32);
+    if (takes_case(2, 3) && device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
 }
 
 /* ---- every variant, whatever this device would choose ---- */

@@ -72,6 +72,11 @@ bool all_cases(void);
  * NDR_TEST_DAY=n sets the day, which open_device() prints; with NDR_TEST_LONG all belong to it. */
 bool is_today(size_t i, size_t days);
 
+/* The same for cases inside of a test, each with kernels of its own, which take a CPU's driver up to a second to compile. A
+ * simulator does not compile: all cases that the test has there belong to its run. `days` has no factor in common with
+ * the 4 days of forced variants, so that each of them meets each case. */
+bool takes_case(size_t i, size_t days);
+
 /* A kernel from source text; the test fails if it does not build. */
 ndr_kernel *kernel_of(const char *source, const char *name);
 

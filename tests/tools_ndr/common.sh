@@ -31,6 +31,9 @@ lacks() { ! grep -qF -e "$2" "$1" || complain "$1 has: $2"; }
 # leave_out REASON: what the rest would test cannot be tested here.
 leave_out() { echo "left out: $*"; }
 
+# is_today I DAYS: whether part I belongs to this run, one in DAYS. NDR_TEST_DAY sets the day, NDR_TEST_LONG=1 takes all.
+is_today() { [ -n "${NDR_TEST_LONG:-}" ] || [ $((($1 + ${NDR_TEST_DAY:-$(date +%s) / 86400}) % $2)) = 0 ]; }
+
 # The operations of the headers, by the names of `ndr bench`.
 operations() {
     sed -nE 's/^NDR_SIZED ndr_status ndr_([a-z_]+)\(ndr_queue \*queue, const ndr_\1_desc .*/\1/p' "$root"/include/ndr/*.h |
