@@ -139,6 +139,12 @@ static ndr_status count_rows(size_t rank, ndr_queue *line, size_t first, size_t 
     return NDR_OK;
 }
 
+static void set_speeds(size_t rank, double latest, double before)
+{
+    group->ranks[rank].speeds[0] = latest;
+    group->ranks[rank].speeds[1] = before;
+}
+
 static void test_each__does_each_row_once(void **state)
 {
     (void)state;
@@ -147,7 +153,7 @@ static void test_each__does_each_row_once(void **state)
     for (size_t s = 0; s < 4; ++s)
         for (size_t c = 0; c < 6; ++c) {
             tally t = { .failing = -1 };
-            for (size_t i = 0; i < RANKS; ++i) group->ranks[i].speed = speeds[s][i];
+            for (size_t i = 0; i < RANKS; ++i) set_speeds(i, speeds[s][i], speeds[s][i]);
             assert_ok(ndr_group_each(group, counts[c], count_rows, &t));
             for (size_t i = 0; i < sizeof t.done; ++i) assert_int_equal(t.done[i], i < counts[c]);
         }
@@ -157,13 +163,18 @@ static void test_each__divides_by_speed(void **state)
 {
     (void)state;
     tally t = { .failing = -1 };
-    const double speeds[RANKS] = { 2, 1, 1 };
-    for (size_t i = 0; i < RANKS; ++i) group->ranks[i].speed = speeds[i];
+    set_speeds(0, 2, 2);
+    set_speeds(1, 1e-3, 1); /* a slow call does not count, after another one or before it */
+    set_speeds(2, 1, 1e-3);
     assert_ok(ndr_group_each(group, 4096, count_rows, &t));
     assert_int_equal(t.rows[0], 2048);
     assert_int_equal(t.rows[1], 1024);
     assert_int_equal(t.rows[2], 1024);
-    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speed > speeds[i]); /* measured: far more */
+    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speeds[0] > 2); /* measured: far more */
+    assert_true(group->ranks[2].speeds[1] == 1);
+    set_speeds(0, 2, 0); /* has had one call only */
+    assert_ok(ndr_group_each(group, 3 * 256, count_rows, &t));
+    for (size_t i = 0; i < RANKS; ++i) assert_int_equal(t.rows[i], 256);
 }
 
 static void test_each__fails_with_the_rank(void **state)

@@ -195,7 +195,8 @@ typedef struct rows {
     size_t *starts; /* of the ranks, and the end */
 } rows;
 
-static double speed_of(const ndr_group_rank *rank) { return rank->speed > 0 ? rank->speed : 1; }
+/* A call that builds kernels says nothing about the device: the better one of two counts. */
+static double speed_of(const ndr_group_rank *rank) { return rank->speeds[rank->speeds[0] < rank->speeds[1]]; }
 
 /* Shares of many rows are multiples of ROUND, which suits products. If one speed is not known, none counts. */
 static void divide(const ndr_group *group, size_t count, size_t *starts)
@@ -204,7 +205,7 @@ static void divide(const ndr_group *group, size_t count, size_t *starts)
     const size_t unit = count / group->size >= 4 * ROUND ? ROUND : 1;
     bool are_known = true;
     double all = 0, before = 0;
-    for (size_t i = 0; i < group->size; ++i) are_known = are_known && group->ranks[i].speed > 0;
+    for (size_t i = 0; i < group->size; ++i) are_known = are_known && group->ranks[i].speeds[1] > 0;
     for (size_t i = 0; i < group->size; ++i) all += are_known ? speed_of(&group->ranks[i]) : 1;
     for (size_t i = 0; i < group->size; ++i) {
         starts[i] = ndr_min_size((size_t)((double)count * (before / all)) / unit * unit, count);
@@ -222,8 +223,8 @@ static ndr_status run_rows(ndr_group *group, size_t index, void *rows_)
     if (count == 0) return NDR_OK;
     NDR_TRY(r->function(index, rank->queue, first, count, r->user));
     NDR_TRY(ndr_queue_finish(rank->queue));
-    const double speed = (double)count / ((double)(ndr_clock_ns() - start_ns) * 1e-9 + 1e-9);
-    rank->speed = rank->speed > 0 ? (rank->speed + speed) / 2 : speed;
+    rank->speeds[1] = rank->speeds[0];
+    rank->speeds[0] = (double)count / ((double)(ndr_clock_ns() - start_ns) * 1e-9 + 1e-9);
     return NDR_OK;
 }
 

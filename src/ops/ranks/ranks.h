@@ -11,7 +11,7 @@ typedef struct ndr_group_rank {
     ndr_context *context;
     ndr_queue *queue, *in, *out; /* of the work, and of transfers to and from the device */
     ndr_device_info device;
-    double speed; /* rows in a second; 0: not known */
+    double speeds[2]; /* rows in a second, in the latest call and in the one before; 0: there was none */
 } ndr_group_rank;
 
 struct ndr_group {
