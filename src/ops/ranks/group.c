@@ -198,21 +198,26 @@ typedef struct rows {
 /* A call that builds kernels says nothing about the device: the better one of two counts. */
 static double speed_of(const ndr_group_rank *rank) { return rank->speeds[rank->speeds[0] < rank->speeds[1]]; }
 
-/* Shares of many rows are multiples of ROUND, which suits products. If one speed is not known, none counts. */
+/* Shares of many rows are multiples of ROUND, which suits products. If one speed is not known, none counts. Each rank
+ * has some rows, so that it is measured again. */
 static void divide(const ndr_group *group, size_t count, size_t *starts)
 {
     enum { ROUND = 64 };
-    const size_t unit = count / group->size >= 4 * ROUND ? ROUND : 1;
+    const size_t unit = count / group->size >= 4 * ROUND ? ROUND : 1, least = count >= group->size ? unit : 0;
     bool are_known = true;
     double all = 0, before = 0;
     for (size_t i = 0; i < group->size; ++i) are_known = are_known && group->ranks[i].speeds[1] > 0;
     for (size_t i = 0; i < group->size; ++i) all += are_known ? speed_of(&group->ranks[i]) : 1;
     for (size_t i = 0; i < group->size; ++i) {
-        starts[i] = ndr_min_size((size_t)((double)count * (before / all)) / unit * unit, count);
+        const size_t start = (size_t)((double)count * (before / all)) / unit * unit;
+        starts[i] = i == 0 ? 0 : ndr_max_size(start, starts[i - 1] + least);
+        starts[i] = ndr_min_size(starts[i], count - (group->size - i) * least);
         before += are_known ? speed_of(&group->ranks[i]) : 1;
     }
     starts[group->size] = count;
 }
+
+int64_t ndr_group_least_ns = 2 * 1000 * 1000;
 
 static ndr_status run_rows(ndr_group *group, size_t index, void *rows_)
 {
@@ -223,8 +228,10 @@ static ndr_status run_rows(ndr_group *group, size_t index, void *rows_)
     if (count == 0) return NDR_OK;
     NDR_TRY(r->function(index, rank->queue, first, count, r->user));
     NDR_TRY(ndr_queue_finish(rank->queue));
+    const int64_t took_ns = ndr_clock_ns() - start_ns;
+    if (took_ns < ndr_group_least_ns) return NDR_OK;
     rank->speeds[1] = rank->speeds[0];
-    rank->speeds[0] = (double)count / ((double)(ndr_clock_ns() - start_ns) * 1e-9 + 1e-9);
+    rank->speeds[0] = (double)count / ((double)took_ns * 1e-9 + 1e-9);
     return NDR_OK;
 }
 

@@ -27,6 +27,9 @@ ndr_status ndr_group_run(ndr_group *group, const char *call, ndr_rank_work *work
 /* ndr_group_each() for the call of that name. */
 ndr_status ndr_group_share(ndr_group *group, const char *call, size_t count, ndr_group_function *function, void *user);
 
+/* A shorter call measures no speed: it is the time of the launch and the wait. Tests lower it. */
+extern int64_t ndr_group_least_ns;
+
 /* Elements whose reproducible sum is one value of those that are combined next. Tests lower it. */
 extern size_t ndr_group_tree;
 
