@@ -175,10 +175,17 @@ static void test_each__divides_by_speed(void **state)
     assert_int_equal(t.rows[2], 1024);
     for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speeds[0] > 2); /* measured: far more */
     assert_true(group->ranks[2].speeds[1] == 1);
+    set_speeds(0, 2, 2);
+    set_speeds(1, 1, 1);
+    set_speeds(2, 1, 1);
+    assert_ok(ndr_group_each(group, 4096, count_rows, &t)); /* a short call */
+    assert_int_equal(t.rows[0], 2048);
+    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speeds[0] + group->ranks[i].speeds[1] == 0);
+    set_speeds(1, 1, 1);
+    set_speeds(2, 1, 1);
     set_speeds(0, 2, 0); /* has had one call only */
     assert_ok(ndr_group_each(group, 3 * 256, count_rows, &t));
     for (size_t i = 0; i < RANKS; ++i) assert_int_equal(t.rows[i], 256);
-    assert_true(group->ranks[0].speeds[0] == 2); /* a short call */
     ndr_group_least_ns = least_ns;
 }
 
