@@ -14,6 +14,7 @@ typedef struct setup {
 typedef struct strip {
     ndr_mpi *mpi;
     size_t first, rows, cols;
+    size_t item_rows; /* of an item of `advance` */
     ndr_kernel *advance, *paint;
     ndr_buffer *heat[2], *conducts;
     ndr_mpi_exchange *edges[2]; /* of heat[0] and heat[1] */
@@ -32,6 +33,19 @@ static void fill(const strip *s, size_t size, float *heat, float *conducts)
         }
 }
 
+static void get_kernels(strip *s)
+{
+    ndr_mpi *const mpi = s->mpi;
+    ndr_device_info device;
+    CHECK(ndr_context_get_device(mpi->context, &device));
+    const bool is_gpu = device.type == NDR_DEVICE_TYPE_GPU;
+    ndr_kernel_desc desc = { .name = "advance", .file = EXAMPLE_DIR "/heat.cl", .options = is_gpu ? "-DROWS=4" : "" };
+    s->item_rows = is_gpu ? 4 : 1;
+    CHECK(ndr_kernel_get(mpi->context, &desc, &s->advance));
+    desc.name = "paint";
+    CHECK(ndr_kernel_get(mpi->context, &desc, &s->paint));
+}
+
 static void open_strip(strip *s, size_t size)
 {
     ndr_mpi *const mpi = s->mpi;
@@ -40,10 +54,7 @@ static void open_strip(strip *s, size_t size)
     const int below = mpi->rank + 1 < mpi->size ? mpi->rank + 1 : MPI_PROC_NULL;
     float *heat = allocate(all * s->cols, sizeof *heat), *conducts = allocate(all * s->cols, sizeof *conducts);
     fill(s, size, heat, conducts);
-    CHECK(ndr_kernel_get(mpi->context, &(ndr_kernel_desc){ .name = "advance", .file = EXAMPLE_DIR "/heat.cl" },
-                         &s->advance));
-    CHECK(
-        ndr_kernel_get(mpi->context, &(ndr_kernel_desc){ .name = "paint", .file = EXAMPLE_DIR "/heat.cl" }, &s->paint));
+    get_kernels(s);
     CHECK(ndr_buffer_create_from(mpi->context, all * row, conducts, &s->conducts));
     for (int i = 0; i < 2; ++i) {
         CHECK(ndr_buffer_create_from(mpi->context, all * row, heat, &s->heat[i]));
@@ -65,16 +76,24 @@ static void close_strip(strip *s)
     ndr_buffer_destroy(s->conducts);
 }
 
+/* Rows of heat[from], behind the work of `after`; NULL: there is none. */
+static void advance(const strip *s, ndr_event *after, int from, size_t first, size_t rows, ndr_event **done)
+{
+    ndr_mpi *const mpi = s->mpi;
+    ndr_buffer *const x = s->heat[from], *const y = s->heat[1 - from];
+    const ndr_range range = ndr_range_2d((rows + s->item_rows - 1) / s->item_rows, s->cols);
+    CHECK(ndr_launch_event(ndr_after(mpi->queue, after), s->advance, done, range, x, y, s->conducts, first, rows));
+}
+
 /* From heat[from] to the other. `arrived`: the neighbours' rows of heat[from]. */
 static void step(strip *s, int from, ndr_event **arrived)
 {
     ndr_mpi *const mpi = s->mpi;
     const size_t last = s->rows;
     ndr_event *edges;
-    ndr_buffer *const x = s->heat[from], *const y = s->heat[1 - from];
-    CHECK(ndr_launch(ndr_after(mpi->queue, *arrived), s->advance, ndr_range_2d(1, s->cols), x, y, s->conducts, 1));
-    CHECK(ndr_launch_event(mpi->queue, s->advance, &edges, ndr_range_2d(last > 1, s->cols), x, y, s->conducts, last));
-    if (last > 2) CHECK(ndr_launch(mpi->queue, s->advance, ndr_range_2d(last - 2, s->cols), x, y, s->conducts, 2));
+    advance(s, *arrived, from, 1, 1, NULL);
+    advance(s, NULL, from, last, last > 1, &edges);
+    if (last > 2) advance(s, NULL, from, 2, last - 2, NULL);
     CHECK(ndr_queue_flush(mpi->queue));
     ndr_event_destroy(*arrived);
     CHECK(ndr_mpi_exchange_start(s->edges[1 - from], edges));

@@ -58,10 +58,11 @@ typedef ndr_status ndr_group_function(size_t rank, ndr_queue *queue, size_t firs
 
 /** Divide `rows` rows among the ranks by their speeds, and call `function` for each rank, all at the same time: each on
  * a thread of its own. It may call all of libndr, and what it enqueues on `queue` is finished before this call returns.
- * A rank without rows is not called.
+ * Each rank has a row at least, or 64 of many, if there are that many; one without rows is not called.
  *
- * The speed of a rank is the rows that it has done for each second, in the latest calls of this function and of
- * ndr_group_matmul(); at first all are the same. */
+ * The speed of a rank is the rows that it has done for each second, in the better one of the two latest calls of this
+ * function and of ndr_group_matmul(), so that a call which builds kernels does not count. Until there have been two, and
+ * after a call of less than 2 ms, all speeds are the same. */
 NDR_MUST_CHECK ndr_status ndr_group_each(ndr_group *group, size_t rows, ndr_group_function *function, void *user);
 
 /** c = alpha * a * b + beta * c, of row-major matrices in the host's memory, as ndr_matmul(). The rows of a and c are

@@ -5,8 +5,6 @@
  * go on while the next one is read and sent. */
 #include "own.h"
 
-#include <stdio.h>
-
 typedef struct piece {
     size_t offset_bytes, size_bytes; /* in the buffer */
     char *own, *leader;              /* the slot, of this rank and of its leader */
@@ -40,19 +38,9 @@ static ndr_status read_piece(const collective *c, const piece *p, char *host)
                            host, NULL);
 }
 
-static ndr_status end(ndr_event **written)
-{
-    ndr_event *const event = *written;
-    *written = NULL;
-    if (!event) return NDR_OK;
-    const ndr_status status = ndr_event_wait(event);
-    ndr_event_destroy(event);
-    return status;
-}
-
 static ndr_status run_piece(const collective *c, const piece *p, ndr_event **written)
 {
-    NDR_TRY(end(written)); /* the slot's piece before */
+    NDR_TRY(ndr_mpi_end(written)); /* the slot's piece before */
     NDR_TRY(c->gather(c, p));
     NDR_TRY(meet(c->mpi));
     if (c->mpi->rank == c->root) return NDR_OK;
@@ -76,7 +64,7 @@ static ndr_status run(const collective *c)
         status = run_piece(c, &p, &written[slot]);
     }
     for (size_t i = 0; i < NDR_MPI_SLOTS; ++i) {
-        const ndr_status ended = end(&written[i]);
+        const ndr_status ended = ndr_mpi_end(&written[i]);
         if (status == NDR_OK) status = ended;
     }
     return ndr_mpi_raise(c->mpi, status);
@@ -89,28 +77,30 @@ static ndr_status gather_root(const collective *c, const piece *p)
     const struct ndr_mpi_own *own = c->mpi->own;
     NDR_TRY(meet(c->mpi)); /* nobody reads the slot's piece before any more */
     if (c->mpi->rank == c->root) NDR_TRY(read_piece(c, p, p->leader));
-    if (own->host_ranks[c->root] != MPI_UNDEFINED) NDR_TRY(meet(c->mpi));
+    if (ndr_mpi_is_within(c->mpi, c->root)) NDR_TRY(meet(c->mpi));
     if (own->leaders != MPI_COMM_NULL)
-        MPI_TRY(MPI_Bcast, p->leader, (int)p->size_bytes, MPI_BYTE, own->host_leaders[c->root], own->leaders);
+        MPI_TRY(MPI_Bcast, p->leader, (int)p->size_bytes, MPI_BYTE, own->places[c->root].host, own->leaders);
     return NDR_OK;
+}
+
+static ndr_status check_broadcast(const ndr_mpi *mpi, int root, size_t whole, size_t offset_bytes, size_t size_bytes)
+{
+    const size_t most = offset_bytes < whole ? whole - offset_bytes : 0;
+    if (root < 0 || root >= mpi->size)
+        return ndr_mpi_fail(NDR_BAD_ARGUMENT, "ndr_mpi_broadcast: root is %d, but there are %d ranks", root, mpi->size);
+    if (offset_bytes <= whole && size_bytes <= most) return NDR_OK;
+    return ndr_mpi_fail(NDR_OUT_OF_BOUNDS,
+                        "ndr_mpi_broadcast: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; %zu "
+                        "fit there",
+                        size_bytes, offset_bytes, whole, most);
 }
 
 ndr_status ndr_mpi_broadcast(const ndr_mpi *mpi, int root, ndr_buffer *buffer, size_t offset_bytes, size_t size_bytes,
                              ndr_event *after)
 {
-    char sentence[200];
-    const size_t whole = ndr_buffer_size(buffer), most = offset_bytes < whole ? whole - offset_bytes : 0;
-    const bool is_rank = root >= 0 && root < mpi->size;
-    if (!is_rank)
-        snprintf(sentence, sizeof sentence, "ndr_mpi_broadcast: root is %d, but there are %d ranks", root, mpi->size);
-    else if (offset_bytes > whole || size_bytes > most)
-        snprintf(sentence, sizeof sentence,
-                 "ndr_mpi_broadcast: %zu bytes from byte %zu reach past the end of a buffer of %zu bytes; %zu fit "
-                 "there",
-                 size_bytes, offset_bytes, whole, most);
-    else if (mpi->size == 1) return ndr_mpi_raise(mpi, after ? ndr_event_wait(after) : NDR_OK);
-    else return run(&(collective){ mpi, buffer, offset_bytes, size_bytes, after, gather_root, .root = root });
-    return ndr_mpi_raise(mpi, ndr_error_set(is_rank ? NDR_OUT_OF_BOUNDS : NDR_BAD_ARGUMENT, sentence));
+    NDR_TRY(ndr_mpi_raise(mpi, check_broadcast(mpi, root, ndr_buffer_size(buffer), offset_bytes, size_bytes)));
+    if (mpi->size == 1) return ndr_mpi_raise(mpi, after ? ndr_event_wait(after) : NDR_OK);
+    return run(&(collective){ mpi, buffer, offset_bytes, size_bytes, after, gather_root, .root = root });
 }
 
 /* ---- reductions ---- */
@@ -165,15 +155,12 @@ ndr_status ndr_mpi_all_reduce(const ndr_mpi *mpi, ndr_dtype dtype, ndr_op op, nd
     const size_t element_bytes = ndr_dtype_size(dtype);
     const MPI_Datatype type = type_of(dtype);
     const MPI_Op combine = op_of(op, dtype == NDR_DTYPE_F32 || dtype == NDR_DTYPE_F64);
-    if (type == MPI_DATATYPE_NULL || combine == MPI_OP_NULL) {
-        char sentence[160];
-        snprintf(
-            sentence, sizeof sentence,
-            "ndr_mpi_all_reduce: it has no operator %d of %s; use NDR_OP_SUM, MIN, MAX or PRODUCT, or of integers a "
-            "bit or logical operator",
-            (int)op, ndr_dtype_name(dtype));
-        return ndr_mpi_raise(mpi, ndr_error_set(NDR_BAD_ARGUMENT, sentence));
-    }
+    if (type == MPI_DATATYPE_NULL || combine == MPI_OP_NULL)
+        return ndr_mpi_raise(
+            mpi, ndr_mpi_fail(NDR_BAD_ARGUMENT,
+                              "ndr_mpi_all_reduce: it has no operator %d of %s; use NDR_OP_SUM, MIN, MAX or PRODUCT, "
+                              "or of integers a bit or logical operator",
+                              (int)op, ndr_dtype_name(dtype)));
     return run(&(collective){ mpi, buffer, offset * element_bytes, count * element_bytes, after, gather_all, -1, type,
                               combine, element_bytes });
 }

@@ -1,19 +1,29 @@
 /* mpi.c - a rank's device, the memory that the ranks of a host share, and the end of all ranks. */
 #include "own.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- failures ---- */
 
-ndr_status ndr_mpi_fail(const char *call, int code)
+ndr_status ndr_mpi_fail(ndr_status status, const char *format, ...)
 {
-    char text[MPI_MAX_ERROR_STRING + 1] = "", sentence[MPI_MAX_ERROR_STRING + 100];
+    char sentence[MPI_MAX_ERROR_STRING + 100];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(sentence, sizeof sentence, format, values);
+    va_end(values);
+    return ndr_error_set(status, sentence);
+}
+
+ndr_status ndr_mpi_fail_with_code(const char *call, int code)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     MPI_Error_string(code, text, &length);
-    snprintf(sentence, sizeof sentence, "%s: %s", call, text);
-    return ndr_error_set(NDR_DRIVER_ERROR, sentence);
+    return ndr_mpi_fail(NDR_DRIVER_ERROR, "%s: %s", call, text);
 }
 
 ndr_status ndr_mpi_raise(const ndr_mpi *mpi, ndr_status status)
@@ -34,6 +44,16 @@ ndr_status ndr_mpi_raise(const ndr_mpi *mpi, ndr_status status)
 }
 
 void ndr_mpi_check(const ndr_mpi *mpi, ndr_status status) { (void)ndr_mpi_raise(mpi, status); }
+
+ndr_status ndr_mpi_end(ndr_event **event)
+{
+    ndr_event *const ended = *event;
+    *event = NULL;
+    if (!ended) return NDR_OK;
+    const ndr_status status = ndr_event_wait(ended);
+    ndr_event_destroy(ended);
+    return status;
+}
 
 /* ---- windows ---- */
 
@@ -58,10 +78,9 @@ ndr_status ndr_mpi_window_create(const ndr_mpi *mpi, size_t size_bytes, ndr_mpi_
             &window->win);
     MPI_TRY(MPI_Win_lock_all, MPI_MODE_NOCHECK, window->win);
     if (size_bytes > 0) memset(window->part, 0, size_bytes); /* its pages are near this rank */
-    const unsigned long long own = size_bytes;
-    unsigned long long all;
+    unsigned long long all = size_bytes;
     char *first;
-    MPI_TRY(MPI_Allreduce, &own, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, mpi->own->host);
+    MPI_TRY(MPI_Allreduce, MPI_IN_PLACE, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, mpi->own->host);
     NDR_TRY(ndr_mpi_window_find(window, MPI_PROC_NULL, &first));
     window->pin = pin(mpi, first, (size_t)all);
     return NDR_OK;
@@ -91,32 +110,33 @@ static ndr_status count_devices(ndr_device_type type, size_t *count)
     *count = 0;
     NDR_TRY(ndr_device_list(0, NULL, &all));
     ndr_device_info *const list = calloc(all, sizeof *list);
-    if (!list) return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for the list of devices");
+    if (!list) return ndr_mpi_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for a list of %zu devices", all);
     const ndr_status status = ndr_device_list(all, list, &all);
     for (size_t i = 0; i < all && status == NDR_OK; ++i) *count += list[i].type == type;
     free(list);
     return status;
 }
 
-static ndr_status open_part(const ndr_mpi *mpi, const char *device, unsigned units, ndr_context **context)
+/* The whole device if it has no such parts. */
+static ndr_status open_part(const ndr_mpi *mpi, const char *device, ndr_context **context)
 {
-    const size_t parts = (size_t)mpi->host_size <= units ? (size_t)mpi->host_size : 0;
-    const ndr_context_desc desc = { .device = device, .part_count = parts, .part = parts ? (size_t)mpi->host_rank : 0 };
+    const ndr_context_desc desc = { .device = device,
+                                    .part_count = (size_t)mpi->host_size,
+                                    .part = (size_t)mpi->host_rank };
     const ndr_status status = ndr_context_create_with(&desc, context);
-    return status == NDR_UNSUPPORTED ? ndr_context_create(device, context) : status;
+    return status == NDR_UNSUPPORTED || status == NDR_LIMIT_EXCEEDED ? ndr_context_create(device, context) : status;
 }
 
-/* `first` is what the words name without a number. */
-static ndr_status open_in_turn(const ndr_mpi *mpi, const char *device, const ndr_device_info *first,
-                               ndr_context **context)
+/* `first`: of what the words name without a number. */
+static ndr_status open_in_turn(const ndr_mpi *mpi, const char *device, ndr_device_type first, ndr_context **context)
 {
     char nth[64];
     size_t count;
-    const char *const type = ndr_device_type_name(first->type);
-    if (first->type == NDR_DEVICE_TYPE_CPU) return open_part(mpi, device, first->compute_units, context);
+    const char *const type = ndr_device_type_name(first);
+    if (first == NDR_DEVICE_TYPE_CPU) return open_part(mpi, device, context);
     if ((device && *device && strcmp(device, type) != 0) || (!device && getenv("NDR_DEVICE")))
         return ndr_context_create(device, context);
-    NDR_TRY(count_devices(first->type, &count));
+    NDR_TRY(count_devices(first, &count));
     snprintf(nth, sizeof nth, "%s:%zu", type, (size_t)mpi->host_rank % (count ? count : 1));
     return ndr_context_create(nth, context);
 }
@@ -128,34 +148,28 @@ static ndr_status open_device(ndr_mpi *mpi, const char *device)
     NDR_TRY(ndr_context_create(device, &first));
     ndr_status status = ndr_context_get_device(first, &info);
     ndr_context_destroy(first);
-    if (status == NDR_OK) status = open_in_turn(mpi, device, &info, &mpi->context);
+    if (status == NDR_OK) status = open_in_turn(mpi, device, info.type, &mpi->context);
     return status == NDR_OK ? ndr_queue_create(mpi->context, NULL, &mpi->queue) : status;
 }
 
 /* ---- ranks ---- */
 
-static ndr_status find_host_ranks(ndr_mpi *mpi)
+bool ndr_mpi_is_within(const ndr_mpi *mpi, int rank)
+{
+    return mpi->own->places[rank].host == mpi->own->places[mpi->rank].host;
+}
+
+/* The leaders tell the others of their hosts, and then all tell all. */
+static ndr_status find_places(ndr_mpi *mpi)
 {
     struct ndr_mpi_own *own = mpi->own;
-    MPI_Group all, host;
-    int leader = 0;
-    int *const ranks = calloc((size_t)mpi->size, sizeof *ranks);
-    own->host_ranks = calloc((size_t)mpi->size, sizeof(int));
-    own->host_leaders = calloc((size_t)mpi->size, sizeof(int));
-    if (!ranks || !own->host_ranks || !own->host_leaders) {
-        free(ranks);
-        return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for the list of ranks");
-    }
-    for (int i = 0; i < mpi->size; ++i) ranks[i] = i;
-    MPI_Comm_group(own->comm, &all);
-    MPI_Comm_group(own->host, &host);
-    MPI_Group_translate_ranks(all, mpi->size, ranks, host, own->host_ranks);
-    MPI_Group_free(&all);
-    MPI_Group_free(&host);
-    free(ranks);
-    if (own->leaders != MPI_COMM_NULL) MPI_Comm_rank(own->leaders, &leader);
-    MPI_TRY(MPI_Bcast, &leader, 1, MPI_INT, 0, own->host);
-    MPI_TRY(MPI_Allgather, &leader, 1, MPI_INT, own->host_leaders, 1, MPI_INT, own->comm);
+    ndr_mpi_place here = { 0, mpi->host_rank };
+    own->places = calloc((size_t)mpi->size, sizeof here);
+    if (!own->places)
+        return ndr_mpi_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for a list of %d ranks", mpi->size);
+    if (own->leaders != MPI_COMM_NULL) MPI_TRY(MPI_Comm_rank, own->leaders, &here.host);
+    MPI_TRY(MPI_Bcast, &here.host, 1, MPI_INT, 0, own->host);
+    MPI_TRY(MPI_Allgather, &here, 2, MPI_INT, own->places, 2, MPI_INT, mpi->comm);
     return NDR_OK;
 }
 
@@ -163,14 +177,13 @@ static ndr_status split_hosts(MPI_Comm comm, ndr_mpi *mpi)
 {
     struct ndr_mpi_own *own = mpi->own;
     MPI_TRY(MPI_Comm_dup, comm, &mpi->comm);
-    MPI_TRY(MPI_Comm_dup, comm, &own->comm);
     MPI_TRY(MPI_Comm_rank, comm, &mpi->rank);
     MPI_TRY(MPI_Comm_size, comm, &mpi->size);
     MPI_TRY(MPI_Comm_split_type, comm, MPI_COMM_TYPE_SHARED, mpi->rank, MPI_INFO_NULL, &own->host);
     MPI_TRY(MPI_Comm_rank, own->host, &mpi->host_rank);
     MPI_TRY(MPI_Comm_size, own->host, &mpi->host_size);
     MPI_TRY(MPI_Comm_split, comm, mpi->host_rank == 0 ? 0 : MPI_UNDEFINED, mpi->rank, &own->leaders);
-    return find_host_ranks(mpi);
+    return find_places(mpi);
 }
 
 static ndr_status fill(MPI_Comm comm, const char *device, const ndr_mpi *whole, ndr_mpi *mpi)
@@ -183,23 +196,24 @@ static ndr_status fill(MPI_Comm comm, const char *device, const ndr_mpi *whole, 
     return ndr_mpi_window_create(mpi, (size_t)NDR_MPI_PIECE_BYTES * NDR_MPI_SLOTS, &mpi->own->window);
 }
 
+/* After a failure the others wait: nothing is destroyed, which all ranks would have to do. */
 static ndr_status create(MPI_Comm comm, const char *device, const ndr_mpi *whole, ndr_mpi **mpi)
 {
-    ndr_mpi *const made = calloc(1, sizeof *made);
-    if (made) made->own = calloc(1, sizeof *made->own);
-    if (!made || !made->own) {
-        free(made);
+    typedef struct both {
+        ndr_mpi mpi;
+        struct ndr_mpi_own own;
+    } both;
+    both *const made = calloc(1, sizeof *made);
+    if (!made) {
         MPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-        return ndr_error_set(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for a rank");
+        return ndr_mpi_fail(NDR_OUT_OF_HOST_MEMORY, "ndr_mpi_create: no memory for a rank");
     }
-    made->comm = made->own->comm = made->own->host = made->own->leaders = MPI_COMM_NULL;
-    made->own->window.win = MPI_WIN_NULL;
-    const ndr_status status = fill(comm, device, whole, made);
-    if (status == NDR_OK) *mpi = made;
-    else
-        NDR_IGNORE(
-            ndr_mpi_raise(made, status)); /* the others wait: no destruction, which all ranks would have to call */
-    return status;
+    made->mpi.own = &made->own;
+    made->mpi.comm = made->own.host = made->own.leaders = MPI_COMM_NULL;
+    made->own.window.win = MPI_WIN_NULL;
+    const ndr_status status = fill(comm, device, whole, &made->mpi);
+    if (status == NDR_OK) *mpi = &made->mpi;
+    return ndr_mpi_raise(&made->mpi, status);
 }
 
 ndr_status ndr_mpi_create(MPI_Comm comm, const char *device, ndr_mpi **mpi) { return create(comm, device, NULL, mpi); }
@@ -207,15 +221,10 @@ ndr_status ndr_mpi_create(MPI_Comm comm, const char *device, ndr_mpi **mpi) { re
 ndr_status ndr_mpi_split(const ndr_mpi *mpi, int color, int key, ndr_mpi **part)
 {
     MPI_Comm comm;
-    MPI_TRY(MPI_Comm_split, mpi->own->comm, color, key, &comm);
+    MPI_TRY(MPI_Comm_split, mpi->comm, color, key, &comm);
     const ndr_status status = create(comm, NULL, mpi, part);
     MPI_Comm_free(&comm);
     return status;
-}
-
-static void free_comm(MPI_Comm *comm)
-{
-    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
 }
 
 void ndr_mpi_destroy(ndr_mpi *mpi)
@@ -227,12 +236,9 @@ void ndr_mpi_destroy(ndr_mpi *mpi)
         ndr_queue_destroy(mpi->queue);
         ndr_context_destroy(mpi->context);
     }
-    free_comm(&mpi->own->leaders);
-    free_comm(&mpi->own->host);
-    free_comm(&mpi->own->comm);
-    free_comm(&mpi->comm);
-    free(mpi->own->host_ranks);
-    free(mpi->own->host_leaders);
-    free(mpi->own);
+    if (mpi->own->leaders != MPI_COMM_NULL) MPI_Comm_free(&mpi->own->leaders);
+    MPI_Comm_free(&mpi->own->host);
+    MPI_Comm_free(&mpi->comm);
+    free(mpi->own->places);
     free(mpi);
 }

@@ -15,10 +15,14 @@ typedef struct ndr_mpi_window {
     ndr_buffer *pin; /* over all parts; NULL: the device reads them anyway */
 } ndr_mpi_window;
 
+/* Where a rank is. */
+typedef struct ndr_mpi_place {
+    int host, rank; /* the rank of its host's first rank in `leaders`; its own in `host` */
+} ndr_mpi_place;
+
 struct ndr_mpi_own {
-    MPI_Comm comm, host, leaders; /* all; those of this host; one of each host, NULL of others */
-    int *host_ranks;              /* of each rank, in `host`; MPI_UNDEFINED: of another host */
-    int *host_leaders;            /* of each rank, the rank of its host in `leaders` */
+    MPI_Comm host, leaders; /* those of this host; one of each host, NULL of others */
+    ndr_mpi_place *places;  /* of all ranks */
     ndr_mpi_window window;
     ndr_queue *transfers;
     bool is_part; /* made by ndr_mpi_split(): context and queue are another's */
@@ -27,12 +31,19 @@ struct ndr_mpi_own {
 /* End all ranks if it failed, or return it. */
 ndr_status ndr_mpi_raise(const ndr_mpi *mpi, ndr_status status);
 
+/* Fail with a sentence, as printf() forms it. */
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3)))
+#endif
+ndr_status
+ndr_mpi_fail(ndr_status status, const char *format, ...);
+
 /* Fail with MPI's text. */
-ndr_status ndr_mpi_fail(const char *call, int code);
-#define MPI_TRY(function, ...)                                           \
-    do {                                                                 \
-        const int code_ = function(__VA_ARGS__);                         \
-        if (code_ != MPI_SUCCESS) return ndr_mpi_fail(#function, code_); \
+ndr_status ndr_mpi_fail_with_code(const char *call, int code);
+#define MPI_TRY(function, ...)                                                     \
+    do {                                                                           \
+        const int code_ = function(__VA_ARGS__);                                   \
+        if (code_ != MPI_SUCCESS) return ndr_mpi_fail_with_code(#function, code_); \
     } while (0)
 #define NDR_TRY(call)                                  \
     do {                                               \
@@ -44,7 +55,13 @@ ndr_status ndr_mpi_fail(const char *call, int code);
 ndr_status ndr_mpi_window_create(const ndr_mpi *mpi, size_t size_bytes, ndr_mpi_window *window);
 void ndr_mpi_window_destroy(ndr_mpi_window *window);
 
-/* The part of another rank of the host; of MPI_PROC_NULL: the first that is not empty. */
+/* Whether the rank is on this host. */
+bool ndr_mpi_is_within(const ndr_mpi *mpi, int rank);
+
+/* Wait for the event and destroy it; NULL: there is none. */
+ndr_status ndr_mpi_end(ndr_event **event);
+
+/* The part of a rank of the host; of MPI_PROC_NULL: the first that is not empty. */
 ndr_status ndr_mpi_window_find(const ndr_mpi_window *window, int host_rank, char **part);
 
 /* A queue, or that queue behind an event. */

@@ -15,7 +15,7 @@ struct ndr_hash;
 
 /* The kinds of locks. A thread that holds one takes only kinds behind it: docs/appendix/architecture.md. */
 #define NDR_LOCKS(LOCK)                                                                                          \
-    LOCK(CHOICES) LOCK(TRIALS) LOCK(WARM) LOCK(BUILD) LOCK(REGISTRY) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) \
+    LOCK(GROUP) LOCK(CHOICES) LOCK(TRIALS) LOCK(WARM) LOCK(BUILD) LOCK(REGISTRY) LOCK(PREPARED) LOCK(KERNEL) LOCK(WORKSPACE) \
     LOCK(TURNS) LOCK(CHECKER) LOCK(MAPPINGS) LOCK(TASK) LOCK(QUEUE) LOCK(FAIL) LOCK(ENQUEUE) LOCK(ORDER)         \
     LOCK(LIST) LOCK(TRACE) LOCK(OPENCL) LOCK(HANDLE) LOCK(LOG) LOCK(THREAD_END)
 #define NDR_LOCK_RANK(name) NDR_LOCK_##name,

@@ -39,6 +39,16 @@ void ndr_context_destroy(ndr_context *context)
 
 /* ---- opening ---- */
 
+static ndr_status create_cl(ndr_context *made, cl_platform_id platform)
+{
+    const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0 };
+    cl_int error;
+    made->cl = ndr_cl.clCreateContext(properties, 1, &made->device, NULL, NULL, &error);
+    if (error == CL_SUCCESS) return NDR_OK;
+    made->cl = NULL;
+    return ndr_fail_cl(error, "clCreateContext");
+}
+
 /* Initialise a context whose device is known. If `cl` is NULL, create an OpenCL context. */
 static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry, cl_context cl)
 {
@@ -51,13 +61,7 @@ static ndr_status init_context(ndr_context *made, const ndr_catalog_entry *entry
         NDR_TRY_CL(clRetainContext(cl));
         made->cl = cl;
     } else {
-        const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0 };
-        cl_int error;
-        made->cl = ndr_cl.clCreateContext(properties, 1, &made->device, NULL, NULL, &error);
-        if (error != CL_SUCCESS) {
-            made->cl = NULL;
-            return ndr_fail_cl(error, "clCreateContext");
-        }
+        NDR_TRY(create_cl(made, entry->platform));
     }
     NDR_TRY(ndr_dumps_open(ndr_environment("NDR_DUMP"), &made->dumps));
     ndr_cache_open(made, entry->platform);
@@ -108,10 +112,11 @@ ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_c
 
 static ndr_status init_beside(ndr_context *made, const ndr_context *given)
 {
+    cl_platform_id platform;
     made->device = given->device;
     made->caps = given->caps;
-    NDR_TRY_CL(clRetainContext(given->cl));
-    made->cl = given->cl;
+    NDR_TRY_CL(clGetDeviceInfo(made->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
+    NDR_TRY(create_cl(made, platform));
     NDR_TRY(ndr_cache_share(made, given));
     return ndr_trace_add_context(made, NULL);
 }

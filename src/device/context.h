@@ -41,7 +41,8 @@ void ndr_context_release(ndr_context *context);
 /* Open a listed device. `cl` is an OpenCL context to share, or NULL to create one. */
 ndr_status ndr_context_open(const ndr_catalog_entry *entry, cl_context cl, ndr_check_mode check, ndr_context **context);
 
-/* Another context over the same OpenCL context, with the same store. It is not checked, and saves no launches. */
+/* Another context of the same device, with the same store and an OpenCL context of its own. It is not checked, and
+ * saves no launches. */
 ndr_status ndr_context_open_beside(const ndr_context *given, ndr_context **context);
 
 /* Whether libndr avoids that fault of the context's driver. */

@@ -285,6 +285,7 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     bool waits = false;
     do {
         NDR_TRY(select_variant(operation, context, request, left_out, &waits, &variant));
+        if (waits && variant->meanwhile) variant = variant->meanwhile;
         status = ndr_is_traced() ? run_traced(operation, variant, order, request, event)
                                  : ndr_op_run_variant(variant, order, request, event);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));

@@ -19,13 +19,13 @@ typedef struct trial {
     unsigned failures, rest; /* how often there was none; calls until it is tried again */
 } trial;
 
-/* Of a context. The thread has a context of its own over the same OpenCL context, which builds its kernels while the
- * caller's builds others, and puts programs and verdicts into the same store. */
+/* Of a context. The thread has a context of its own, with an OpenCL context of its own: drivers may let the calls in an
+ * OpenCL context wait for a build in it. It puts programs and verdicts into the same store. */
 typedef struct ndr_trials {
     ndr_attachment base; /* its lock guards all members but `ends` */
     trial list[MAX_TRIALS];
     size_t count;
-    ndr_context *own; /* of the thread, while it runs */
+    const ndr_context *given;
     ndr_thread thread;
     unsigned long process; /* in which it was started: a child made by fork() has no such thread */
     bool has_thread, runs; /* it was started, and not joined; it will look at the list again */
@@ -126,13 +126,33 @@ static ndr_verdict try(ndr_context *own, const trial *t)
     return is_right ? NDR_VERDICT_RIGHT : NDR_VERDICT_WRONG;
 }
 
+static ndr_status open_own(ndr_trials *all, ndr_context **own)
+{
+    ndr_choices *choices;
+    NDR_TRY(ndr_context_open_beside(all->given, own));
+    const ndr_status status = ndr_choices_get(*own, &choices);
+    if (status == NDR_OK) choices->tried_for = all;
+    else ndr_context_destroy(*own);
+    return status;
+}
+
+static void give_up(ndr_trials *all)
+{
+    ndr_mutex_lock(&all->base.lock);
+    all->runs = false;
+    all->cannot_start = true;
+    ndr_mutex_unlock(&all->base.lock);
+}
+
 static void *run(void *argument)
 {
     ndr_trials *const all = argument;
-    ndr_context *const own = all->own;
+    ndr_context *own;
     is_thread = true;
-    for (trial *next; (next = take_next(all)) != NULL;) end_trial(all, next, try(own, next));
-    ndr_context_destroy(own);
+    if (open_own(all, &own) == NDR_OK) {
+        for (trial *next; (next = take_next(all)) != NULL;) end_trial(all, next, try(own, next));
+        ndr_context_destroy(own);
+    } else give_up(all);
     end_thread();
     return NULL;
 }
@@ -159,26 +179,15 @@ static void close_trials(ndr_attachment *attachment)
 static const ndr_attachment_kind kind = { "the variants that are tried", sizeof(ndr_trials), NDR_LOCK_CHOICES, NULL,
                                           close_trials };
 
-static ndr_status open_own(ndr_trials *all, const ndr_context *context)
-{
-    ndr_choices *choices;
-    NDR_TRY(ndr_context_open_beside(context, &all->own));
-    const ndr_status status = ndr_choices_get(all->own, &choices);
-    if (status == NDR_OK) choices->tried_for = all;
-    else ndr_context_destroy(all->own);
-    return status;
-}
-
 /* With the lock held. A thread that does not run will not take the lock again. */
 static bool start_thread(ndr_trials *all, const ndr_context *context)
 {
     if (all->has_thread) ndr_thread_join(all->thread);
     all->has_thread = false;
     if (!count_thread()) return false;
-    const bool is_open = open_own(all, context) == NDR_OK;
+    all->given = context;
     all->process = ndr_process_id();
-    all->runs = all->has_thread = is_open && ndr_thread_start(&all->thread, run, all);
-    if (is_open && !all->runs) ndr_context_destroy(all->own);
+    all->runs = all->has_thread = ndr_thread_start(&all->thread, run, all);
     if (!all->runs) end_thread();
     return all->runs;
 }

@@ -157,6 +157,25 @@ static void exchange_forever(const char *how)
     }
 }
 
+/* An exchange that has failed cannot be destroyed: its end would wait for the other rank. */
+static void check_unequal(void)
+{
+    char sentence[100];
+    ndr_event *arrived;
+    ndr_mpi_exchange *exchange;
+    const int other = 1 - mpi->rank;
+    const uint64_t zero = 0;
+    ndr_buffer *b = buffer_of(sizeof zero, &zero);
+    const ndr_mpi_message four = { other, b, 0, 1, 4, 0 }, eight = { other, b, 0, 2, 4, 0 };
+    HOLDS(ndr_mpi_exchange_create(mpi, &four, 1, &eight, 1, &exchange) == NDR_OK);
+    HOLDS(ndr_mpi_exchange_start(exchange, NULL) == NDR_OK);
+    HOLDS(ndr_mpi_exchange_end(exchange, NULL, &arrived) == NDR_BAD_ARGUMENT);
+    snprintf(sentence, sizeof sentence, "ndr_mpi_exchange_end: rank %d sends 4 bytes, but rank %d receives 8", other,
+             mpi->rank);
+    HOLDS(strstr(ndr_last_error(), sentence) != NULL);
+    ndr_buffer_destroy(b);
+}
+
 static void check_returns(void)
 {
     uint32_t zero = 0;
@@ -174,6 +193,7 @@ static void check_returns(void)
     HOLDS(strstr(ndr_last_error(), "peer of sends[0] is ") != NULL);
     HOLDS(ndr_mpi_exchange_create(mpi, NULL, 0, wrong + 1, 1, &exchange) == NDR_BAD_ARGUMENT);
     HOLDS(strstr(ndr_last_error(), "receives[0] has 0 rows of 4 bytes") != NULL);
+    check_unequal();
     ndr_mpi_check(mpi, NDR_OK);
     ndr_buffer_destroy(b);
 }

@@ -1011,6 +1011,21 @@ static void test_matmul__of_few_rows_or_columns_agrees_with_loops(void **state)
     }
 }
 
+/* It is no variant of the list. */
+static void test_matmul__of_first_calls_agrees_with_loops(void **state)
+{
+    (void)state;
+    static const shape few[] = { { 1, 1, 1 }, { 33, 31, 8 }, { 64, 64, 9 }, { 65, 129, 37 } };
+    skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "blocked")),
+                 "the device cannot take blocked");
+    if (getenv("NDR_TEST_ROWS")) return;
+    assert_ok(ndr_op_prefer(context, &ndr_matmul_operation, NDR_EVERY_CLASS, &ndr_matmul_blocked_soon));
+    for (size_t i = 0; i < COUNT_OF(few); ++i) check_shape(NDR_DTYPE_F32, few[i], i % 3, 1, i % 2 ? 0.5 : 0);
+    check_batch_of(NDR_DTYPE_F32, 3, (shape){ 40, 36, 7 }, 1);
+    if (device.has_f64) check_shape(NDR_DTYPE_F64, few[3], 1, 2, 0.5);
+    force(&ndr_matmul_operation, NULL);
+}
+
 /* NEON's blocks are never timed. This is their only test. */
 static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
 {
@@ -1084,6 +1099,7 @@ int main(void)
         cmocka_unit_test(test_matmul__lets_the_last_row_end_with_the_buffer),
         cmocka_unit_test(test_matmul__in_blocks_for_any_core_agrees_with_loops),
         cmocka_unit_test(test_matmul__of_few_rows_or_columns_agrees_with_loops),
+        cmocka_unit_test(test_matmul__of_first_calls_agrees_with_loops),
     };
     const struct CMUnitTest results[] = { RESULTS };
     return run_variants(&ndr_matmul_operation,

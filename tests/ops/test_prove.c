@@ -245,6 +245,25 @@ static void test_prove__begins_after_the_call(void **state)
     close_bench(&b);
 }
 
+/* Until the answer is known: then the slower build pays. */
+static void test_prove__runs_what_builds_faster_meanwhile(void **state)
+{
+    (void)state;
+    const ndr_op_variant slow = { .name = "slow", .plan = plan, .launch = run_special, .meanwhile = &plain };
+    const ndr_op_variant *const both[] = { &special, &slow };
+    const ndr_operation counting = { .name = "counting", .variants = both, .variant_count = 2, .work_of = work_of };
+    expect_proof(NDR_OK, false);
+    bench b = open_bench("off", 0);
+    assert_ok(ndr_op_run(&counting, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    assert_int_equal(seen.plain, 1);
+    assert_int_equal(seen.special, 0);
+    ndr_op_wait_for_trials(b.context);
+    assert_ok(ndr_op_run(&counting, &(ndr_order){ .queue = b.queue }, NULL, NULL));
+    assert_int_equal(seen.plain, 1);
+    assert_int_equal(seen.special, 1);
+    close_bench(&b);
+}
+
 /* What names the implementation, and what builds it ahead, waits for the answer. */
 static void test_prove__tries_a_variant_at_once_for_an_explanation(void **state)
 {
@@ -741,6 +760,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_prove__asks_a_variant_again_that_had_no_memory),
         cmocka_unit_test(test_prove__rests_between_trials_without_memory),
         cmocka_unit_test(test_prove__begins_after_the_call),
+        cmocka_unit_test(test_prove__runs_what_builds_faster_meanwhile),
         cmocka_unit_test(test_prove__tries_a_variant_at_once_for_an_explanation),
         cmocka_unit_test(test_prove__tries_the_only_variant_at_once),
         cmocka_unit_test(test_prove__ends_with_the_context_and_keeps_nothing),

@@ -139,6 +139,12 @@ static ndr_status count_rows(size_t rank, ndr_queue *line, size_t first, size_t 
     return NDR_OK;
 }
 
+static void set_speeds(size_t rank, double latest, double before)
+{
+    group->ranks[rank].speeds[0] = latest;
+    group->ranks[rank].speeds[1] = before;
+}
+
 static void test_each__does_each_row_once(void **state)
 {
     (void)state;
@@ -147,7 +153,7 @@ static void test_each__does_each_row_once(void **state)
     for (size_t s = 0; s < 4; ++s)
         for (size_t c = 0; c < 6; ++c) {
             tally t = { .failing = -1 };
-            for (size_t i = 0; i < RANKS; ++i) group->ranks[i].speed = speeds[s][i];
+            for (size_t i = 0; i < RANKS; ++i) set_speeds(i, speeds[s][i], speeds[s][i]);
             assert_ok(ndr_group_each(group, counts[c], count_rows, &t));
             for (size_t i = 0; i < sizeof t.done; ++i) assert_int_equal(t.done[i], i < counts[c]);
         }
@@ -157,13 +163,44 @@ static void test_each__divides_by_speed(void **state)
 {
     (void)state;
     tally t = { .failing = -1 };
-    const double speeds[RANKS] = { 2, 1, 1 };
-    for (size_t i = 0; i < RANKS; ++i) group->ranks[i].speed = speeds[i];
+    const int64_t least_ns = ndr_group_least_ns;
+    set_speeds(0, 2, 2);
+    set_speeds(1, 1e-3, 1); /* a slow call does not count, after another one or before it */
+    set_speeds(2, 1, 1e-3);
+    ndr_group_least_ns = 0;
     assert_ok(ndr_group_each(group, 4096, count_rows, &t));
+    ndr_group_least_ns = INT64_MAX;
     assert_int_equal(t.rows[0], 2048);
     assert_int_equal(t.rows[1], 1024);
     assert_int_equal(t.rows[2], 1024);
-    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speed > speeds[i]); /* measured: far more */
+    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speeds[0] > 2); /* measured: far more */
+    assert_true(group->ranks[2].speeds[1] == 1);
+    set_speeds(0, 2, 2);
+    set_speeds(1, 1, 1);
+    set_speeds(2, 1, 1);
+    assert_ok(ndr_group_each(group, 4096, count_rows, &t)); /* a short call */
+    assert_int_equal(t.rows[0], 2048);
+    for (size_t i = 0; i < RANKS; ++i) assert_true(group->ranks[i].speeds[0] + group->ranks[i].speeds[1] == 0);
+    set_speeds(1, 1, 1);
+    set_speeds(2, 1, 1);
+    set_speeds(0, 2, 0); /* has had one call only */
+    assert_ok(ndr_group_each(group, 3 * 256, count_rows, &t));
+    for (size_t i = 0; i < RANKS; ++i) assert_int_equal(t.rows[i], 256);
+    ndr_group_least_ns = least_ns;
+}
+
+static void test_each__leaves_rows_to_the_slowest(void **state)
+{
+    (void)state;
+    static const double speeds[][RANKS] = { { 1, 1e-30, 1e-30 }, { 1e-30, 1, 1e-30 }, { 1e-30, 1e-30, 1 } };
+    for (size_t s = 0; s < RANKS; ++s) {
+        tally t = { .failing = -1 };
+        for (size_t i = 0; i < RANKS; ++i) set_speeds(i, speeds[s][i], speeds[s][i]);
+        assert_ok(ndr_group_each(group, 4096, count_rows, &t));
+        for (size_t i = 0; i < RANKS; ++i) assert_int_equal(t.rows[i], i == s ? 4096 - 2 * 64 : 64);
+        assert_ok(ndr_group_each(group, RANKS, count_rows, &t));
+        for (size_t i = 0; i < RANKS; ++i) assert_int_equal(t.rows[i], 1);
+    }
 }
 
 static void test_each__fails_with_the_rank(void **state)
@@ -473,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_group__is_refused_without_ranks),
         cmocka_unit_test(test_each__does_each_row_once),
         cmocka_unit_test(test_each__divides_by_speed),
+        cmocka_unit_test(test_each__leaves_rows_to_the_slowest),
         cmocka_unit_test(test_each__fails_with_the_rank),
         cmocka_unit_test(test_matmul__is_that_of_one_device),
         cmocka_unit_test(test_matmul__refuses_wrong_matrices),

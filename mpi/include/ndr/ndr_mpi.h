@@ -31,7 +31,7 @@ extern "C" {
 /** A rank's device among those of a communicator. Read it; change nothing. */
 typedef struct ndr_mpi {
     struct ndr_mpi_own *own; /**< The library's. */
-    MPI_Comm comm;           /**< Duplicate of the communicator, for messages of the program's. */
+    MPI_Comm comm;           /**< Duplicate of the communicator, for messages of the program's; with its error handler. */
     int rank;                /**< Of this process in it, and how many there are. */
     int size;                /**< Ranks. */
     int host_rank;           /**< Among the ranks of this host. */
@@ -71,7 +71,8 @@ typedef struct ndr_mpi_message {
 typedef struct ndr_mpi_exchange ndr_mpi_exchange;
 
 /** Prepare an exchange; all ranks of `mpi` call it. The n-th message that a rank sends to another is the n-th one that
- * the other receives from it, and has as many bytes. The buffers must live as long as the exchange. */
+ * the other receives from it, and has as many bytes; ndr_mpi_exchange_end() fails where it has not. The buffers must
+ * live as long as the exchange. */
 NDR_MUST_CHECK ndr_status ndr_mpi_exchange_create(const ndr_mpi *mpi, const ndr_mpi_message *sends, size_t send_count,
                                                   const ndr_mpi_message *receives, size_t receive_count,
                                                   ndr_mpi_exchange **exchange);

@@ -26,13 +26,13 @@ static const tile f32_odd_tiles[] = {
     { 32, 64, 32, 4, 8, 4 },   { 16, 32, 64, 4, 4, 8 }, { 8, 8, 8, 8, 8, 1 },
 };
 static const tile f64_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 },  { 64, 64, 16, 4, 8, 1 },
-    { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 },  { 8, 8, 8, 8, 8, 1 },
+    { 128, 128, 8, 8, 8, 1 }, { 128, 64, 8, 8, 8, 1 }, { 64, 64, 16, 4, 8, 1 },
+    { 32, 64, 32, 4, 4, 2 },  { 32, 32, 32, 4, 4, 4 }, { 8, 8, 8, 8, 8, 1 },
 };
 /* For batches that occupy every compute unit without slices. */
 static const tile f32_batch_tiles[] = {
-    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 }, { 32, 64, 16, 4, 8, 1 }, { 32, 32, 16, 4, 4, 1 },
-    { 8, 8, 8, 8, 8, 1 },
+    { 128, 128, 8, 8, 8, 1 }, { 64, 128, 8, 8, 8, 1 }, { 32, 64, 16, 4, 8, 1 },
+    { 32, 32, 16, 4, 4, 1 },  { 8, 8, 8, 8, 8, 1 },
 };
 
 /* The same if loads of A or B are of single elements. */
@@ -40,6 +40,9 @@ static const tile f32_odd_batch_tiles[] = {
     { 128, 128, 8, 8, 8, 1 }, { 64, 64, 8, 4, 8, 1 }, { 64, 96, 8, 4, 12, 1 },
     { 32, 32, 8, 4, 4, 1 },   { 8, 8, 8, 8, 8, 1 },
 };
+
+/* For first calls: their kernels build in a quarter of the time of the largest tile's. */
+static const tile soon_tiles[] = { { 64, 64, 8, 8, 4, 1 }, { 32, 32, 16, 4, 4, 1 }, { 8, 8, 8, 8, 8, 1 } };
 
 typedef struct tile_list {
     const tile *largest, *smallest; /* for devices with large groups; behind the smallest is the one for the others */
@@ -183,8 +186,9 @@ static void choose_copies(const ndr_caps *caps, const ndr_matmul_request *r, siz
 
 /* ---- sizes ---- */
 
-/* The form of the variant that needs no workspace: it reads a and b in place and divides no tile. */
-enum { IN_PLACE = 1 };
+/* The forms of the variants that need no workspace: they read a and b in place and divide no tile. SOON has small tiles
+ * only. */
+enum { IN_PLACE = 1, SOON };
 
 /* What does not fill a round of all units is computed in parts of k: all of the smallest tiles if they are fewer than
  * the units, and the last round of tiles with large blocks. Not in a batch. */
@@ -192,12 +196,13 @@ static sizes sizes_for(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
     const ndr_caps *caps = of->caps;
-    const bool is_in_place = of->variant->form == IN_PLACE;
+    const unsigned form = of->variant->form;
+    const bool is_in_place = form == IN_PLACE || form == SOON;
     sizes s = { .parts = 1 };
     if (!is_in_place) choose_copies(caps, r, &s);
     const bool has_copies = s.copies_a || s.copies_b;
     const size_t units = ndr_max_size(1, caps->info.compute_units), k = has_copies ? padded(r, r->depth) : r->depth;
-    const tile_list list = tiles_for(caps, r, has_copies);
+    const tile_list list = form == SOON ? LIST_OF(soon_tiles) : tiles_for(caps, r, has_copies);
     s.tile = choose_tile(&list, caps, r);
     s.depth = k;
     s.tiles = s.whole = count_tiles(s.tile, r);
@@ -308,14 +313,14 @@ static ndr_status launch(ndr_op_job *job)
     return s.parts > 1 ? add_parts(job, &s) : NDR_OK;
 }
 
-static const ndr_op_variant in_place = { .name = "blocked in place",
-                                         .file = "matmul/blocked.cl",
-                                         .kernel = "gemm_blocked",
-                                         .form = IN_PLACE,
-                                         .write = ndr_matmul_write,
-                                         .plan = plan,
-                                         .launch = launch };
+#define OF_FORM(words, number)                                                                                      \
+    {                                                                                                               \
+        .name = (words), .file = "matmul/blocked.cl", .kernel = "gemm_blocked", .form = (number), .cannot = cannot, \
+        .write = ndr_matmul_write, .plan = plan, .launch = launch                                                   \
+    }
+static const ndr_op_variant in_place = OF_FORM("blocked in place", IN_PLACE);
+const ndr_op_variant ndr_matmul_blocked_soon = OF_FORM("blocked soon", SOON);
 
 NDR_OP_VARIANT(matmul, blocked, "gemm_blocked", 0, .others = { "gemm_blocked_copy", "gemm_blocked_add" },
                .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write, .plan = plan, .launch = launch,
-               .instead = &in_place);
+               .meanwhile = &ndr_matmul_blocked_soon, .instead = &in_place);

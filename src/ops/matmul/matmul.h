@@ -50,6 +50,9 @@ enum {
 
 extern const ndr_operation ndr_matmul_operation;
 
+/* `blocked` by small tiles, while another variant is tried. */
+extern const ndr_op_variant ndr_matmul_blocked_soon;
+
 /* ---- request.c ---- */
 
 /* The request of a call's descriptor, whose buffers are not read; its core is not set. `epilogue` is filled in if the

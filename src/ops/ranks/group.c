@@ -6,6 +6,107 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- a thread for each rank ---- */
+
+typedef struct runner {
+    ndr_group *group;
+    size_t rank;
+    ndr_rank_work *work;
+    void *user;
+    ndr_status status;
+    int32_t code;
+    char *sentence;
+} runner;
+
+static void run_one(runner *r)
+{
+    r->status = r->work(r->group, r->rank, r->user);
+    if (r->status == NDR_OK) return;
+    r->code = ndr_last_cl_error();
+    r->sentence = ndr_text_copy(ndr_last_error(), strlen(ndr_last_error()));
+}
+
+static void *serve(void *rank_)
+{
+    ndr_group_rank *const rank = rank_;
+    ndr_group *const group = rank->group;
+    ndr_mutex_lock(&group->lock);
+    while (!group->ends) {
+        if (!rank->job) {
+            ndr_condition_wait(&group->changed, &group->lock);
+            continue;
+        }
+        ndr_mutex_unlock(&group->lock);
+        run_one(rank->job);
+        ndr_mutex_lock(&group->lock);
+        rank->job = NULL;
+        ndr_condition_wake_all(&group->changed);
+    }
+    ndr_mutex_unlock(&group->lock);
+    return NULL;
+}
+
+static void start_threads(ndr_group *group)
+{
+    for (size_t i = 1; i < group->size; ++i) {
+        ndr_group_rank *const rank = &group->ranks[i];
+        if (!rank->has_thread) rank->has_thread = ndr_thread_start(&rank->thread, serve, rank);
+    }
+}
+
+/* A child made by fork() has no such threads. */
+static void end_threads(ndr_group *group)
+{
+    if (group->process != ndr_process_id()) return;
+    ndr_mutex_lock(&group->lock);
+    group->ends = true;
+    ndr_condition_wake_all(&group->changed);
+    ndr_mutex_unlock(&group->lock);
+    for (size_t i = 0; i < group->size; ++i)
+        if (group->ranks[i].has_thread) ndr_thread_join(group->ranks[i].thread);
+}
+
+static void run_all(ndr_group *group, runner *runners)
+{
+    ndr_mutex_lock(&group->lock);
+    for (size_t i = 0; i < group->size; ++i)
+        if (group->ranks[i].has_thread) group->ranks[i].job = &runners[i];
+    ndr_condition_wake_all(&group->changed);
+    ndr_mutex_unlock(&group->lock);
+    for (size_t i = 0; i < group->size; ++i)
+        if (!group->ranks[i].has_thread) run_one(&runners[i]);
+    ndr_mutex_lock(&group->lock);
+    for (size_t i = 0; i < group->size; ++i)
+        while (group->ranks[i].job) ndr_condition_wait(&group->changed, &group->lock);
+    ndr_mutex_unlock(&group->lock);
+}
+
+static ndr_status report(const char *call, const ndr_group *group, const runner *r)
+{
+    if (r->status == NDR_OK) return NDR_OK;
+    return ndr_fail_with_code(r->status, r->code, "%s: rank %zu of %zu, device \"%s\": %s", call, r->rank, group->size,
+                              group->ranks[r->rank].device.name,
+                              r->sentence ? r->sentence : "no memory for the reason");
+}
+
+/* Without a thread a rank is run by the caller. */
+ndr_status ndr_group_run(ndr_group *group, const char *call, ndr_rank_work *work, void *user)
+{
+    runner *const runners = calloc(group->size, sizeof *runners);
+    if (!runners) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for the threads of a group", call);
+    for (size_t i = 0; i < group->size; ++i)
+        runners[i] = (runner){ .group = group, .rank = i, .work = work, .user = user };
+    start_threads(group);
+    run_all(group, runners);
+    ndr_status status = NDR_OK;
+    for (size_t i = 0; i < group->size; ++i) {
+        if (status == NDR_OK) status = report(call, group, &runners[i]);
+        free(runners[i].sentence);
+    }
+    free(runners);
+    return status;
+}
+
 /* ---- making ---- */
 
 static void free_rank(ndr_group_rank *rank)
@@ -19,7 +120,10 @@ static void free_rank(ndr_group_rank *rank)
 void ndr_group_destroy(ndr_group *group)
 {
     if (!group) return;
+    end_threads(group);
     for (size_t i = 0; i < group->size; ++i) free_rank(&group->ranks[i]);
+    ndr_condition_destroy(&group->changed);
+    ndr_mutex_destroy(&group->lock);
     free(group->ranks);
     free(group);
 }
@@ -34,7 +138,7 @@ static ndr_status add_rank(ndr_group *group, ndr_context *context)
     }
     group->ranks = more;
     ndr_group_rank *const rank = &more[group->size++];
-    *rank = (ndr_group_rank){ .context = context, .device = context->caps.info };
+    *rank = (ndr_group_rank){ .group = group, .context = context, .device = context->caps.info };
     NDR_TRY(ndr_queue_create(context, NULL, &rank->queue));
     NDR_TRY(ndr_queue_create(context, NULL, &rank->in));
     return ndr_queue_create(context, NULL, &rank->out);
@@ -113,6 +217,9 @@ ndr_status ndr_group_create(const ndr_group_desc *desc, ndr_group **group)
     NDR_REQUIRE_SET(group);
     ndr_group *const made = calloc(1, sizeof *made);
     if (!made) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "no memory for a group");
+    ndr_mutex_init(&made->lock, NDR_LOCK_GROUP);
+    ndr_condition_init(&made->changed);
+    made->process = ndr_process_id();
     const ndr_status status = wanted.contexts     ? add_contexts(made, &wanted)
                               : wanted.part_count ? add_parts(made, &wanted)
                                                   : add_devices(made, wanted.device);
@@ -133,107 +240,80 @@ ndr_queue *ndr_group_queue(const ndr_group *group, size_t rank)
     return rank < ndr_group_size(group) ? group->ranks[rank].queue : NULL;
 }
 
-/* ---- a thread for each rank ---- */
-
-typedef struct runner {
-    ndr_group *group;
-    size_t rank;
-    ndr_rank_work *work;
-    void *user;
-    ndr_thread thread;
-    bool has_thread;
-    ndr_status status;
-    int32_t code;
-    char *sentence;
-} runner;
-
-static void *run_one(void *runner_)
-{
-    runner *r = runner_;
-    r->status = r->work(r->group, r->rank, r->user);
-    if (r->status == NDR_OK) return NULL;
-    r->code = ndr_last_cl_error();
-    r->sentence = ndr_text_copy(ndr_last_error(), strlen(ndr_last_error()));
-    return NULL;
-}
-
-static ndr_status report(const char *call, const ndr_group *group, const runner *r)
-{
-    if (r->status == NDR_OK) return NDR_OK;
-    return ndr_fail_with_code(r->status, r->code, "%s: rank %zu of %zu, device \"%s\": %s", call, r->rank, group->size,
-                              group->ranks[r->rank].device.name,
-                              r->sentence ? r->sentence : "no memory for the reason");
-}
-
-/* Without a thread a rank is run by the caller. */
-ndr_status ndr_group_run(ndr_group *group, const char *call, ndr_rank_work *work, void *user)
-{
-    runner *const runners = calloc(group->size, sizeof *runners);
-    if (!runners) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for the threads of a group", call);
-    for (size_t i = 0; i < group->size; ++i) {
-        runners[i] = (runner){ .group = group, .rank = i, .work = work, .user = user };
-        runners[i].has_thread = i > 0 && ndr_thread_start(&runners[i].thread, run_one, &runners[i]);
-    }
-    for (size_t i = 0; i < group->size; ++i)
-        if (!runners[i].has_thread) run_one(&runners[i]);
-    for (size_t i = 0; i < group->size; ++i)
-        if (runners[i].has_thread) ndr_thread_join(runners[i].thread);
-    ndr_status status = NDR_OK;
-    for (size_t i = 0; i < group->size; ++i) {
-        if (status == NDR_OK) status = report(call, group, &runners[i]);
-        free(runners[i].sentence);
-    }
-    free(runners);
-    return status;
-}
-
 /* ---- rows ---- */
+
+/* Of a rank: its rows end where those of the next one start. */
+typedef struct share {
+    size_t start;
+    int64_t took_ns;
+} share;
 
 typedef struct rows {
     ndr_group_function *function;
     void *user;
-    size_t *starts; /* of the ranks, and the end */
+    share *shares; /* of the ranks, and one whose start is the end */
 } rows;
 
-static double speed_of(const ndr_group_rank *rank) { return rank->speed > 0 ? rank->speed : 1; }
+/* A call that builds kernels says nothing about the device: the better one of two counts. */
+static double speed_of(const ndr_group_rank *rank) { return rank->speeds[rank->speeds[0] < rank->speeds[1]]; }
 
-/* Shares of many rows are multiples of ROUND, which suits products. If one speed is not known, none counts. */
-static void divide(const ndr_group *group, size_t count, size_t *starts)
+/* Shares of many rows are multiples of ROUND, which suits products. If one speed is not known, none counts. Each rank
+ * has some rows, so that it is measured again. */
+static void divide(const ndr_group *group, size_t count, share *shares)
 {
     enum { ROUND = 64 };
-    const size_t unit = count / group->size >= 4 * ROUND ? ROUND : 1;
+    const size_t unit = count / group->size >= 4 * ROUND ? ROUND : 1, least = count >= group->size ? unit : 0;
     bool are_known = true;
     double all = 0, before = 0;
-    for (size_t i = 0; i < group->size; ++i) are_known = are_known && group->ranks[i].speed > 0;
+    for (size_t i = 0; i < group->size; ++i) are_known = are_known && group->ranks[i].speeds[1] > 0;
     for (size_t i = 0; i < group->size; ++i) all += are_known ? speed_of(&group->ranks[i]) : 1;
     for (size_t i = 0; i < group->size; ++i) {
-        starts[i] = ndr_min_size((size_t)((double)count * (before / all)) / unit * unit, count);
+        const size_t start = (size_t)((double)count * (before / all)) / unit * unit;
+        shares[i].start = i == 0 ? 0 : ndr_max_size(start, shares[i - 1].start + least);
+        shares[i].start = ndr_min_size(shares[i].start, count - (group->size - i) * least);
         before += are_known ? speed_of(&group->ranks[i]) : 1;
     }
-    starts[group->size] = count;
+    shares[group->size].start = count;
 }
 
 static ndr_status run_rows(ndr_group *group, size_t index, void *rows_)
 {
     const rows *r = rows_;
-    const size_t first = r->starts[index], count = r->starts[index + 1] - first;
-    ndr_group_rank *const rank = &group->ranks[index];
+    share *const own = &r->shares[index];
+    const size_t count = own[1].start - own->start;
     const int64_t start_ns = ndr_clock_ns();
     if (count == 0) return NDR_OK;
-    NDR_TRY(r->function(index, rank->queue, first, count, r->user));
-    NDR_TRY(ndr_queue_finish(rank->queue));
-    const double speed = (double)count / ((double)(ndr_clock_ns() - start_ns) * 1e-9 + 1e-9);
-    rank->speed = rank->speed > 0 ? (rank->speed + speed) / 2 : speed;
+    NDR_TRY(r->function(index, group->ranks[index].queue, own->start, count, r->user));
+    NDR_TRY(ndr_queue_finish(group->ranks[index].queue));
+    own->took_ns = ndr_clock_ns() - start_ns;
     return NDR_OK;
+}
+
+int64_t ndr_group_least_ns = 2 * 1000 * 1000;
+
+/* After a short call no speed is known. */
+static void note_speeds(ndr_group *group, const share *shares)
+{
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < group->size; ++i)
+        if (shares[i].took_ns > longest_ns) longest_ns = shares[i].took_ns;
+    for (size_t i = 0; i < group->size; ++i) {
+        ndr_group_rank *const rank = &group->ranks[i];
+        const double count = (double)(shares[i + 1].start - shares[i].start);
+        const bool is_short = longest_ns < ndr_group_least_ns;
+        rank->speeds[1] = is_short ? 0 : rank->speeds[0];
+        rank->speeds[0] = is_short ? 0 : count / ((double)shares[i].took_ns * 1e-9 + 1e-9);
+    }
 }
 
 ndr_status ndr_group_share(ndr_group *group, const char *call, size_t count, ndr_group_function *function, void *user)
 {
-    rows r = { function, user, calloc(group->size + 1, sizeof(size_t)) };
-    if (!r.starts) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for the rows of a group", call);
-    divide(group, count, r.starts);
+    rows r = { function, user, calloc(group->size + 1, sizeof(share)) };
+    if (!r.shares) return ndr_fail(NDR_OUT_OF_HOST_MEMORY, "%s: no memory for the rows of a group", call);
+    divide(group, count, r.shares);
     const ndr_status status = ndr_group_run(group, call, run_rows, &r);
-    free(r.starts);
+    if (status == NDR_OK) note_speeds(group, r.shares);
+    free(r.shares);
     return status;
 }
 

@@ -8,24 +8,35 @@
 #include "ndr/ndr_group.h"
 
 typedef struct ndr_group_rank {
+    ndr_group *group;
     ndr_context *context;
     ndr_queue *queue, *in, *out; /* of the work, and of transfers to and from the device */
     ndr_device_info device;
-    double speed; /* rows in a second; 0: not known */
+    double speeds[2];  /* rows in a second, in the latest call and in the one before; 0: there was none */
+    ndr_thread thread; /* waits for `job`; the first rank has none, its caller works */
+    bool has_thread;
+    struct runner *job; /* guarded by the group's lock; NULL: it is done */
 } ndr_group_rank;
 
 struct ndr_group {
     ndr_group_rank *ranks;
     size_t size;
+    ndr_mutex lock;        /* guards the jobs and `ends` */
+    ndr_condition changed; /* one of them has */
+    bool ends;
+    unsigned long process; /* that has the threads */
 };
 
-/* Call `work` for each rank on a thread of its own. The first rank that fails makes the call fail, in a sentence with
+/* Call `work` for each rank on a thread of its own, which is kept for the next call. The first rank that fails makes the call fail, in a sentence with
  * the rank. */
 typedef ndr_status ndr_rank_work(ndr_group *group, size_t rank, void *user);
 ndr_status ndr_group_run(ndr_group *group, const char *call, ndr_rank_work *work, void *user);
 
 /* ndr_group_each() for the call of that name. */
 ndr_status ndr_group_share(ndr_group *group, const char *call, size_t count, ndr_group_function *function, void *user);
+
+/* A shorter call measures the launch and the wait, and no speed. Tests change it. */
+extern int64_t ndr_group_least_ns;
 
 /* Elements whose reproducible sum is one value of those that are combined next. Tests lower it. */
 extern size_t ndr_group_tree;
