@@ -45,6 +45,13 @@ NDR_INLINE_ lines lines_of(global const double *x, ulong count, ulong pitch, ulo
 #define LINES_OF_A lines_of(a + a_offset, m, a_pitch, a_steps)
 #define LINES_OF_B lines_of(b + b_offset, n, b_pitch, b_steps)
 
+/* Elements outside are zeros. Without a branch, so that an item's loads are issued together. */
+NDR_INLINE_ double element_at(const lines *all, ulong line, ulong step, ulong k)
+{
+    const double x = all->x[min(line, all->count - 1) * all->pitch + min(step, k - 1) * all->step_pitch];
+    return line < all->count && step < k ? x : 0;
+}
+
 /* What a group works on: `height` lines, `width` steps. */
 typedef struct place {
     bool is_a;
@@ -80,13 +87,11 @@ kernel GROUP_OF_ITEMS void gemm_residues_sums(MATRICES, global uint *restrict wo
     const uint some_lines = is_along ? NDR_RESIDUES_SUM_LINES / SLICES : 1, count = is_along ? LANES : SLICES;
     for (uint j = 0; j < some_lines; ++j) {
         const uint line = is_along ? slice * some_lines + j : lane, first = is_along ? lane : slice;
-        global const double *const x = all.x + (at.line + line) * all.pitch + at.step * all.step_pitch;
-        const uint steps = at.line + line < all.count ? (uint)min((ulong)NDR_RESIDUES_CHUNK, k - at.step) : 0;
         double2 sum = 0;
 #pragma unroll 8
-        for (uint step = first; step < steps; step += count) {
-            const double element = x[step * all.step_pitch];
-            sum += (double2)(fabs(element), element * element);
+        for (uint step = first; step < NDR_RESIDUES_CHUNK; step += count) {
+            const double x = element_at(&all, at.line + line, at.step + step, k);
+            sum += (double2)(fabs(x), x * x);
         }
         parts[line * (LANES + 1) + first] = sum;
     }
@@ -167,9 +172,7 @@ NDR_INLINE_ void load_along(ulong *y, const lines *all, const place *at, ulong k
 #pragma unroll
     for (uint i = 0; i < VALUES; ++i) {
         const ulong line = at->line + slice + i / 4 * SLICES, step = at->step + lane + i % 4 * LANES;
-        const bool is_inside = line < all->count && step < k;
-        const double x = is_inside ? all->x[line * all->pitch + step * all->step_pitch] * factors[line] : 0;
-        y[i] = as_ulong(convert_long_rte(x));
+        y[i] = as_ulong(convert_long_rte(element_at(all, line, step, k) * factors[min(line, all->count - 1)]));
     }
 }
 
@@ -180,14 +183,10 @@ NDR_INLINE_ void load_across(ulong *y, const lines *all, const place *at, ulong 
     const uint lane = get_local_id(0) % LANES, slice = get_local_id(0) / LANES;
     const uint of_line = get_local_id(0) % LINES, first = get_local_id(0) / LINES;
     const ulong line = at->line + of_line;
-    const double factor = line < all->count ? factors[line] : 0;
+    const double factor = factors[min(line, all->count - 1)];
     double x[VALUES];
 #pragma unroll
-    for (uint i = 0; i < VALUES; ++i) {
-        const ulong step = at->step + first + i * (ITEMS / LINES);
-        const bool is_inside = line < all->count && step < k;
-        x[i] = is_inside ? all->x[line * all->pitch + step * all->step_pitch] : 0;
-    }
+    for (uint i = 0; i < VALUES; ++i) x[i] = element_at(all, line, at->step + first + i * (ITEMS / LINES), k);
 #pragma unroll
     for (uint i = 0; i < VALUES; ++i)
         block[(first + i * (ITEMS / LINES)) * BLOCK_PITCH + of_line] = as_ulong(convert_long_rte(x[i] * factor));
