@@ -58,13 +58,12 @@ typedef struct place {
     ulong line, step;
 } place;
 
-NDR_INLINE_ place find_place(ulong m, ulong n, ulong k, uint height, uint width)
+NDR_INLINE_ place find_place(ulong m, ulong k, uint height, uint width)
 {
-    const ulong across = (k + width - 1) / width, blocks_of_a = (m + height - 1) / height;
-    const ulong block = get_group_id(0) / across;
+    const uint group = (uint)get_group_id(0), across = (uint)((k + width - 1) / width), block = group / across;
+    const uint blocks_of_a = (uint)((m + height - 1) / height);
     const bool is_a = block < blocks_of_a;
-    const place at = { is_a, (is_a ? block : block - blocks_of_a) * height, get_group_id(0) % across * width };
-    (void)n;
+    const place at = { is_a, (ulong)(is_a ? block : block - blocks_of_a) * height, group % across * width };
     return at;
 }
 
@@ -75,31 +74,53 @@ NDR_INLINE_ global uchar *behind_head(global uint *workspace, ulong offset)
 
 /* ---- norms ---- */
 
-/* Over blocks of lines and chunks of their steps, a group each: those of A first. Where steps are neighbours, a row of
- * items adds those of one line after the other; elsewhere an item has a line, and every eighth step. */
+#define PARTS_PITCH (LANES + 1)
+
+/* Sums of magnitudes and of squares. Where steps are neighbours, an item has every 32nd step of some lines. */
+NDR_INLINE_ void add_along(local double2 *parts, const lines *all, const place *at, ulong k)
+{
+    enum { SOME = NDR_RESIDUES_SUM_LINES / SLICES };
+    const uint lane = get_local_id(0) % LANES, first = get_local_id(0) / LANES * SOME;
+    double2 sums[SOME] = { 0 };
+#pragma unroll
+    for (uint i = 0; i < NDR_RESIDUES_CHUNK / LANES; ++i)
+#pragma unroll
+        for (uint j = 0; j < SOME; ++j) {
+            const double x = element_at(all, at->line + first + j, at->step + lane + i * LANES, k);
+            sums[j] += (double2)(fabs(x), x * x);
+        }
+#pragma unroll
+    for (uint j = 0; j < SOME; ++j) parts[(first + j) * PARTS_PITCH + lane] = sums[j];
+}
+
+/* Where lines are neighbours, every 8th step of a line. */
+NDR_INLINE_ void add_across(local double2 *parts, const lines *all, const place *at, ulong k)
+{
+    const uint lane = get_local_id(0) % LANES, slice = get_local_id(0) / LANES;
+    double2 sum = 0;
+#pragma unroll 16
+    for (uint i = 0; i < NDR_RESIDUES_CHUNK / SLICES; ++i) {
+        const double x = element_at(all, at->line + lane, at->step + slice + i * SLICES, k);
+        sum += (double2)(fabs(x), x * x);
+    }
+    parts[lane * PARTS_PITCH + slice] = sum;
+}
+
+/* Over blocks of lines and chunks of their steps, a group each: those of A first. */
 kernel GROUP_OF_ITEMS void gemm_residues_sums(MATRICES, global uint *restrict workspace, ulong sums_at)
 {
-    local double2 parts[NDR_RESIDUES_SUM_LINES * (LANES + 1)];
-    const uint lane = get_local_id(0) % LANES, slice = get_local_id(0) / LANES;
-    const place at = find_place(m, n, k, NDR_RESIDUES_SUM_LINES, NDR_RESIDUES_CHUNK);
+    local double2 parts[NDR_RESIDUES_SUM_LINES * PARTS_PITCH];
+    const place at = find_place(m, k, NDR_RESIDUES_SUM_LINES, NDR_RESIDUES_CHUNK);
     const lines all = at.is_a ? LINES_OF_A : LINES_OF_B;
     const bool is_along = all.step_pitch == 1;
-    const uint some_lines = is_along ? NDR_RESIDUES_SUM_LINES / SLICES : 1, count = is_along ? LANES : SLICES;
-    for (uint j = 0; j < some_lines; ++j) {
-        const uint line = is_along ? slice * some_lines + j : lane, first = is_along ? lane : slice;
-        double2 sum = 0;
-#pragma unroll 8
-        for (uint step = first; step < NDR_RESIDUES_CHUNK; step += count) {
-            const double x = element_at(&all, at.line + line, at.step + step, k);
-            sum += (double2)(fabs(x), x * x);
-        }
-        parts[line * (LANES + 1) + first] = sum;
-    }
+    const uint count = is_along ? LANES : SLICES;
+    if (is_along) add_along(parts, &all, &at, k);
+    else add_across(parts, &all, &at, k);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint line = get_local_id(0);
     if (line >= NDR_RESIDUES_SUM_LINES || at.line + line >= all.count) return;
     double2 sum = 0;
-    for (uint i = 0; i < count; ++i) sum += parts[line * (LANES + 1) + i];
+    for (uint i = 0; i < count; ++i) sum += parts[line * PARTS_PITCH + i];
     ((global double2 *)behind_head(workspace, sums_at))[at.step / NDR_RESIDUES_CHUNK * (m + n) + (at.is_a ? 0 : m)
                                                         + at.line + line] = sum;
 }
@@ -176,7 +197,7 @@ NDR_INLINE_ void load_along(ulong *y, const lines *all, const place *at, ulong k
     }
 }
 
-/* The same where lines are neighbours, through local memory. The whole group calls it. */
+/* The same where lines are neighbours, through local memory. The whole group calls it, and again without a barrier. */
 NDR_INLINE_ void load_across(ulong *y, const lines *all, const place *at, ulong k, global const double *factors,
                              local ulong *block)
 {
@@ -187,6 +208,7 @@ NDR_INLINE_ void load_across(ulong *y, const lines *all, const place *at, ulong 
     double x[VALUES];
 #pragma unroll
     for (uint i = 0; i < VALUES; ++i) x[i] = element_at(all, line, at->step + first + i * (ITEMS / LINES), k);
+    barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < VALUES; ++i)
         block[(first + i * (ITEMS / LINES)) * BLOCK_PITCH + of_line] = as_ulong(convert_long_rte(x[i] * factor));
@@ -229,17 +251,20 @@ kernel GROUP_OF_ITEMS void gemm_residues(MATRICES, global uint *restrict workspa
     local uint greatest[2];
     if (!is_proved(words, number, k, greatest)) return;
     if (get_global_id(0) == 0) words[NDR_RESIDUES_PROVED] = number;
-    const place at = find_place(m, n, k, LINES, STEPS);
+    place at = find_place(m, k, LINES, NDR_RESIDUES_STRETCH);
     const lines all = at.is_a ? LINES_OF_A : LINES_OF_B;
     global const double *const factors = (global const double *)behind_head(workspace, factors_at) + (at.is_a ? 0 : m);
-    ulong y[VALUES];
-    if (all.step_pitch == 1) load_along(y, &all, &at, k, factors);
-    else load_across(y, &all, &at, k, factors, block);
-    const ulong line = at.line + get_local_id(0) / LANES;
-    global uchar *const to = behind_head(workspace, at.is_a ? a_at : b_at) + line * padded + at.step
-                             + get_local_id(0) % LANES * 4;
-    const ulong left = all.count - min(all.count, line);
-    put_residues(to, padded, all.count * padded, y, left == 0 ? 0 : left <= SLICES ? 4 : VALUES);
+    const ulong line = at.line + get_local_id(0) / LANES, left = all.count - min(all.count, line);
+    const ulong end = min(padded, at.step + NDR_RESIDUES_STRETCH);
+#pragma unroll 1
+    for (; at.step < end; at.step += STEPS) {
+        ulong y[VALUES];
+        if (all.step_pitch == 1) load_along(y, &all, &at, k, factors);
+        else load_across(y, &all, &at, k, factors, block);
+        global uchar *const to = behind_head(workspace, at.is_a ? a_at : b_at) + line * padded + at.step
+                                 + get_local_id(0) % LANES * 4;
+        put_residues(to, padded, all.count * padded, y, left == 0 ? 0 : left <= SLICES ? 4 : VALUES);
+    }
 }
 
 /* ---- sums ---- */
@@ -280,27 +305,30 @@ NDR_INLINE_ double join_residues(const uchar *residues)
 #define PAIRS 1
 #include "matmul/pairs.clh"
 
-/* Over pairs of elements of the rows of C, one for each item. `c_at` is that of the planes, `padded` bytes are a row of
- * these. */
+/* Over pairs of columns of NDR_RESIDUES_ROWS rows of C, one for each item. `c_at` is that of the planes, `padded` bytes
+ * are a row of these. */
 kernel GROUP_OF_ITEMS void gemm_residues_join(ulong m, ulong n, double alpha, double beta, global double *restrict c,
                                               ulong c_offset, ulong c_pitch, global uint *restrict workspace, ulong c_at,
                                               ulong padded, ulong factors_at, global const uint *restrict words,
                                               uint number)
 {
     if (words[NDR_RESIDUES_PROVED] != number) return;
-    const ulong across = (n + 1) / 2, row = get_global_id(0) / across, col = get_global_id(0) % across * 2;
-    if (row >= m) return;
+    const uint item = (uint)get_global_id(0), across = (uint)((n + 1) / 2), col = item % across * 2;
     global const double *const factors = (global const double *)behind_head(workspace, factors_at);
-    global const uchar *const from = behind_head(workspace, c_at) + row * padded + col;
-    uchar first[NDR_RESIDUES], second[NDR_RESIDUES];
+    global const uchar *const from = behind_head(workspace, c_at) + col;
+    const double of_col = invert(factors[m + col]), of_next = invert(factors[m + min((ulong)col + 1, n - 1)]);
+    ulong row = (ulong)(item / across) * NDR_RESIDUES_ROWS;
+    const ulong end = min(m, row + NDR_RESIDUES_ROWS);
+    for (; row < end; ++row) {
+        uchar first[NDR_RESIDUES], second[NDR_RESIDUES];
 #pragma unroll
-    for (uint i = 0; i < NDR_RESIDUES; ++i) {
-        const uchar2 pair = *(global const uchar2 *)(from + i * (m * padded));
-        first[i] = pair.x;
-        second[i] = pair.y;
+        for (uint i = 0; i < NDR_RESIDUES; ++i) {
+            const uchar2 pair = *(global const uchar2 *)(from + (i * m + row) * padded);
+            first[i] = pair.x;
+            second[i] = pair.y;
+        }
+        const double of_row = invert(factors[row]);
+        const double sum[] = { join_residues(first) * of_row * of_col, join_residues(second) * of_row * of_next };
+        store_row(c + c_offset + row * c_pitch + col, sum, (uint)n - col, (c_offset | c_pitch) % 2 == 0, alpha, beta);
     }
-    const double of_row = invert(factors[row]), of_col = invert(factors[m + col]);
-    const double of_next = invert(factors[m + min(col + 1, n - 1)]);
-    const double sum[] = { join_residues(first) * of_row * of_col, join_residues(second) * of_row * of_next };
-    store_row(c + c_offset + row * c_pitch + col, sum, (uint)(n - col), (c_offset | c_pitch) % 2 == 0, alpha, beta);
 }

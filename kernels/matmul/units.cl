@@ -197,6 +197,13 @@ static inline unit find_unit(const product *p, uint index, place *at)
         at->product = found.product;
         at->band = at->col = at->before = 0;
     }
+#if PART == 0
+    const uint of_band = NDR_UNITS_BAND * tiles_n, bands = within / of_band;
+    at->band = bands * NDR_UNITS_BAND;
+    at->before = bands * of_band;
+    at->col = (within - at->before) / min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
+    at->before += at->col * min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
+#endif
     uint2 rows = rows_of(p, at->band, at->col);
     while (within - at->before >= rows.y - rows.x) {
         at->before += rows.y - rows.x;

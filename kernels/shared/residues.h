@@ -11,9 +11,11 @@
 
 #define NDR_RESIDUES 14
 #define NDR_RESIDUES_STEPS 128
-#define NDR_RESIDUES_LINES 16 /* of a group that computes residues of so many steps */
-#define NDR_RESIDUES_CHUNK 256 /* steps of a group that adds those of NDR_RESIDUES_SUM_LINES lines */
+#define NDR_RESIDUES_LINES 16    /* of a group that computes residues */
+#define NDR_RESIDUES_STRETCH 256 /* steps of it, a multiple of NDR_RESIDUES_STEPS */
+#define NDR_RESIDUES_CHUNK 256   /* steps of a group that adds those of NDR_RESIDUES_SUM_LINES lines */
 #define NDR_RESIDUES_SUM_LINES 32
+#define NDR_RESIDUES_ROWS 4    /* of C, of an item that joins residues */
 #define NDR_RESIDUES_ITEMS 256 /* of all groups */
 
 /* The largest numbers up to 256 of which no two have a common factor, and three parts of each one's weight: the number

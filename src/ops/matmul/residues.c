@@ -126,7 +126,7 @@ static ndr_nd_range blocks_of(const ndr_matmul_request *r, size_t lines, size_t 
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    *plan = (ndr_op_plan){ .range = blocks_of(r, NDR_RESIDUES_LINES, NDR_RESIDUES_STEPS),
+    *plan = (ndr_op_plan){ .range = blocks_of(r, NDR_RESIDUES_LINES, NDR_RESIDUES_STRETCH),
                            .local_bytes = NDR_RESIDUES_STEPS * (NDR_RESIDUES_LINES + 1) * sizeof(uint64_t)
                                           + 2 * sizeof(uint32_t),
                            .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + layout_for(of->caps, r).end,
@@ -166,6 +166,7 @@ static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
 {
     const layout l = layout_for(job->of.caps, r);
     const unsigned number = ndr_op_take_number(job);
+    const size_t pairs = ndr_ceil_div(r->c.rows, NDR_RESIDUES_ROWS) * ndr_ceil_div(r->c.cols, 2);
     const ndr_matmul_condition proved = { job->numbered, NDR_RESIDUES_PROVED, number, true };
     const ndr_matmul_condition unproved = { job->numbered, NDR_RESIDUES_PROVED, number, false };
     const ndr_matmul_epilogue epilogue = epilogue_of(r);
@@ -175,7 +176,7 @@ static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
     plain.condition = &unproved;
     NDR_TRY(launch_residues(job, r, &l, number));
     NDR_TRY(ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_units), &residues));
-    NDR_TRY(ndr_op_launch(job, job->others[JOIN], groups_of(ndr_ceil_div(r->c.rows * ndr_ceil_div(r->c.cols, 2), ITEMS)),
+    NDR_TRY(ndr_op_launch(job, job->others[JOIN], groups_of(ndr_ceil_div(pairs, ITEMS)),
                           r->c.rows, r->c.cols, r->alpha, r->beta, r->c.buffer, r->c.offset, r->c.pitch,
                           ndr_op_workspace_arg(job), l.c, l.padded_n, l.factors, ndr_op_numbered_arg(job), number));
     return ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_mma), &plain);
