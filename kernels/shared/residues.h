@@ -4,18 +4,17 @@
  *     | workspace of the product of residues | planes of A, B and C, one for each modulus | sums | factors |
  *
  * Rows of A and columns of B are lines along k. A plane of A or B has a line's residues in a row, padded with zeros to a
- * multiple of NDR_RESIDUES_STEPS. Of so many steps byte 4 * l + i is that of step l + 32 * i, in both matrices. A plane
+ * multiple of NDR_RESIDUES_STEPS, and lines to one of NDR_RESIDUES_LINES. Of so many steps byte 4 * l + i is that of step l + 32 * i, in both matrices. A plane
  * of C has its rows. Sums are [chunk][line], two doubles each; factors are [line]; lines of A come first. */
 #ifndef NDR_SHARED_RESIDUES_H
 #define NDR_SHARED_RESIDUES_H
 
 #define NDR_RESIDUES 14
 #define NDR_RESIDUES_STEPS 128
-#define NDR_RESIDUES_LINES 16    /* of a group that computes residues */
-#define NDR_RESIDUES_STRETCH 256 /* steps of it, a multiple of NDR_RESIDUES_STEPS */
-#define NDR_RESIDUES_CHUNK 256   /* steps of a group that adds those of NDR_RESIDUES_SUM_LINES lines */
+#define NDR_RESIDUES_LINES 16  /* of a group that computes residues of so many steps */
+#define NDR_RESIDUES_CHUNK 128 /* steps of a group that adds those of NDR_RESIDUES_SUM_LINES lines */
 #define NDR_RESIDUES_SUM_LINES 32
-#define NDR_RESIDUES_ROWS 4    /* of C, of an item that joins residues */
+#define NDR_RESIDUES_ROWS 2    /* of C, of an item that joins residues */
 #define NDR_RESIDUES_ITEMS 256 /* of all groups */
 
 /* The largest numbers up to 256 of which no two have a common factor, and three parts of each one's weight: the number

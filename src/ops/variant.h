@@ -7,7 +7,7 @@
 
 #include "device/caps.h"
 
-enum { NDR_OPTIONS_SIZE = 320, NDR_OTHER_KERNELS = 3 };
+enum { NDR_OPTIONS_SIZE = 320, NDR_OTHER_KERNELS = 4 };
 
 /* What a variant builds its kernels with, and launches, for a request. */
 typedef struct ndr_op_plan {

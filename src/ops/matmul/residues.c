@@ -20,6 +20,8 @@ typedef struct layout {
     size_t a, b, c, sums, factors, end;
 } layout;
 
+static size_t pad_lines(size_t lines) { return ndr_ceil_div(lines, NDR_RESIDUES_LINES) * NDR_RESIDUES_LINES; }
+
 /* Behind the bytes that the product of residues takes. */
 static layout lay_out(const ndr_matmul_request *r, size_t first)
 {
@@ -27,20 +29,22 @@ static layout lay_out(const ndr_matmul_request *r, size_t first)
     layout l = { .padded_k = ndr_ceil_div(r->depth, NDR_RESIDUES_STEPS) * NDR_RESIDUES_STEPS,
                  .padded_n = ndr_ceil_div(r->c.cols, NDR_RESIDUES_STEPS) * NDR_RESIDUES_STEPS,
                  .a = ndr_ceil_div(first, NDR_RESIDUES_STEPS) * NDR_RESIDUES_STEPS };
-    l.b = l.a + NDR_RESIDUES * r->c.rows * l.padded_k;
-    l.c = l.b + NDR_RESIDUES * r->c.cols * l.padded_k;
+    l.b = l.a + NDR_RESIDUES * pad_lines(r->c.rows) * l.padded_k;
+    l.c = l.b + NDR_RESIDUES * pad_lines(r->c.cols) * l.padded_k;
     l.sums = l.c + NDR_RESIDUES * r->c.rows * l.padded_n;
     l.factors = l.sums + chunks * lines * 2 * sizeof(double);
     l.end = l.factors + lines * sizeof(double);
     return l;
 }
 
-static ndr_operand planes_of(const char *name, ndr_buffer *workspace, size_t at, size_t rows, size_t cols, size_t pitch)
+/* Of `rows` rows each; the next plane is `all_rows` further. */
+static ndr_operand planes_of(const char *name, ndr_buffer *workspace, size_t at, size_t rows, size_t cols, size_t pitch,
+                             size_t all_rows)
 {
     const ndr_matrix described = { workspace, NDR_WORKSPACE_HEAD_BYTES + at, rows, cols, pitch };
     ndr_operand planes = ndr_matmul_operand("ndr_matmul", name, &described, NDR_DTYPE_I8);
     planes.further = NDR_RESIDUES - 1;
-    planes.stride = rows * pitch;
+    planes.stride = all_rows * pitch;
     return planes;
 }
 
@@ -51,9 +55,11 @@ static ndr_matmul_request residues_of(const ndr_matmul_request *r, const layout 
     return (ndr_matmul_request){ .dtype = NDR_DTYPE_I8,
                                  .output_dtype = NDR_DTYPE_I8,
                                  .alpha = 1,
-                                 .a = planes_of("a", workspace, l->a, r->c.rows, l->padded_k, l->padded_k),
-                                 .b = planes_of("b", workspace, l->b, r->c.cols, l->padded_k, l->padded_k),
-                                 .c = planes_of("c", workspace, l->c, r->c.rows, r->c.cols, l->padded_n),
+                                 .a = planes_of("a", workspace, l->a, r->c.rows, l->padded_k, l->padded_k,
+                                                pad_lines(r->c.rows)),
+                                 .b = planes_of("b", workspace, l->b, r->c.cols, l->padded_k, l->padded_k,
+                                                pad_lines(r->c.cols)),
+                                 .c = planes_of("c", workspace, l->c, r->c.rows, r->c.cols, l->padded_n, r->c.rows),
                                  .transposes_b = true,
                                  .core = r->core,
                                  .depth = l->padded_k,
@@ -113,7 +119,7 @@ static const char *unsuited(const ndr_op_case *of)
 
 /* ---- launching ---- */
 
-enum { ITEMS = NDR_RESIDUES_ITEMS, SUMS = 0, FACTORS, JOIN };
+enum { ITEMS = NDR_RESIDUES_ITEMS, SUMS = 0, FACTORS, DECIDE, JOIN };
 
 static ndr_nd_range groups_of(size_t groups) { return ndr_nd_range_1d(groups * ITEMS, ITEMS); }
 
@@ -126,9 +132,9 @@ static ndr_nd_range blocks_of(const ndr_matmul_request *r, size_t lines, size_t 
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    *plan = (ndr_op_plan){ .range = blocks_of(r, NDR_RESIDUES_LINES, NDR_RESIDUES_STRETCH),
+    *plan = (ndr_op_plan){ .range = blocks_of(r, NDR_RESIDUES_LINES, NDR_RESIDUES_STEPS),
                            .local_bytes = NDR_RESIDUES_STEPS * (NDR_RESIDUES_LINES + 1) * sizeof(uint64_t)
-                                          + 2 * sizeof(uint32_t),
+,
                            .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + layout_for(of->caps, r).end,
                            .numbered_bytes = NDR_RESIDUES_WORDS * sizeof(uint32_t) };
 }
@@ -136,9 +142,9 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch_residues(ndr_op_job *job, const ndr_matmul_request *r, const layout *l, unsigned number)
 {
     const ndr_arg workspace = ndr_op_workspace_arg(job), words = ndr_op_numbered_arg(job);
-    const ndr_arg args[] = { ndr_arg_of(r->c.rows),
-                             ndr_arg_of(r->c.cols),
-                             ndr_arg_of(r->depth),
+    const ndr_arg args[] = { ndr_arg_of((uint32_t)r->c.rows),
+                             ndr_arg_of((uint32_t)r->c.cols),
+                             ndr_arg_of((uint32_t)r->depth),
                              ndr_operand_arg(&r->a),
                              ndr_arg_of(r->a.offset),
                              ndr_arg_of(r->a.pitch),
@@ -152,8 +158,9 @@ static ndr_status launch_residues(ndr_op_job *job, const ndr_matmul_request *r, 
     enum { MATRICES = NDR_COUNT_OF(args) - 1 };
     const ndr_nd_range chunks = blocks_of(r, NDR_RESIDUES_SUM_LINES, NDR_RESIDUES_CHUNK);
     NDR_TRY(ndr_op_launch_v(job, job->others[SUMS], &chunks, args, NDR_COUNT_OF(args)));
-    NDR_TRY(ndr_op_launch(job, job->others[FACTORS], groups_of(ndr_ceil_div(r->c.rows + r->c.cols, ITEMS)), r->c.rows,
-                          r->c.cols, r->depth, workspace, l->sums, l->factors, words, number));
+    NDR_TRY(ndr_op_launch(job, job->others[FACTORS], groups_of(ndr_ceil_div(r->c.rows + r->c.cols, ITEMS)),
+                          (uint32_t)r->c.rows, (uint32_t)r->c.cols, (uint32_t)r->depth, workspace, l->sums, l->factors, words, number));
+    NDR_TRY(ndr_op_launch(job, job->others[DECIDE], groups_of(1), (uint32_t)r->depth, words, number));
     const ndr_arg more[] = { ndr_arg_of(l->a),     ndr_arg_of(l->b), ndr_arg_of(l->padded_k),
                              ndr_arg_of(l->factors), words,            ndr_arg_of(number) };
     ndr_arg all[MATRICES + NDR_COUNT_OF(more)];
@@ -177,7 +184,7 @@ static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
     NDR_TRY(launch_residues(job, r, &l, number));
     NDR_TRY(ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_units), &residues));
     NDR_TRY(ndr_op_launch(job, job->others[JOIN], groups_of(ndr_ceil_div(pairs, ITEMS)),
-                          r->c.rows, r->c.cols, r->alpha, r->beta, r->c.buffer, r->c.offset, r->c.pitch,
+                          (uint32_t)r->c.rows, (uint32_t)r->c.cols, r->alpha, r->beta, r->c.buffer, r->c.offset, r->c.pitch,
                           ndr_op_workspace_arg(job), l.c, l.padded_n, l.factors, ndr_op_numbered_arg(job), number));
     return ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_mma), &plain);
 }
@@ -187,6 +194,7 @@ static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 
 
 /* `mma` needs no memory. */
 NDR_OP_VARIANT(matmul, residues, "gemm_residues", NDR_NEEDS_RESIDUES,
-               .others = { "gemm_residues_sums", "gemm_residues_factors", "gemm_residues_join" }, .cannot = cannot,
-               .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove, .proves_later = true,
+               .others = { "gemm_residues_sums", "gemm_residues_factors", "gemm_residues_decide",
+                           "gemm_residues_join" },
+               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove, .proves_later = true,
                .instead = &ndr_matmul_mma);
