@@ -10,7 +10,7 @@
  *   gemm_residues_sums     sums of magnitudes and squares of parts of lines
  *   gemm_residues_factors  the lines' powers of two, and the greatest spreads, from 0 for equal magnitudes to 1
  *   gemm_residues_decide   whether the spreads prove that the errors of rounding are small enough; if so, the others do
- *   gemm_residues          residues of A and B
+ *   gemm_residues_find     residues of A and B
  *   (another row)          residues of C
  *   gemm_residues_join     C
  *
@@ -269,7 +269,7 @@ NDR_INLINE_ void put_residues(global uchar *to, ulong pitch, ulong plane, const 
 
 /* Over blocks of lines and steps, a group each: those of A first. `a_at` and `b_at` are the planes', `padded` bytes are a
  * line of these. */
-kernel GROUP_OF_ITEMS void gemm_residues(MATRICES, global uint *restrict workspace, ulong a_at, ulong b_at, ulong padded,
+kernel GROUP_OF_ITEMS void gemm_residues_find(MATRICES, global uint *restrict workspace, ulong a_at, ulong b_at, ulong padded,
                                          ulong factors_at, global const uint *restrict words, uint number)
 {
     local ulong block[STEPS * BLOCK_PITCH];

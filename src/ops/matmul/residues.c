@@ -91,26 +91,30 @@ static const char *cannot(const ndr_op_case *of)
 {
     enum { LEAST = 128, MOST = (1 << 17) - NDR_RESIDUES_STEPS };
     const ndr_matmul_request *r = of->request;
-    const uint64_t far = UINT64_C(1) << 32; /* of planes, as the copy engine counts */
+    const uint64_t most = UINT64_C(1) << 31; /* also of planes, which have some elements more */
     const char *const unusual = ndr_matmul_is_unusual(of);
     if (unusual) return unusual;
     if (r->dtype != NDR_DTYPE_F64) return "the elements are not f64";
-    if (r->depth < LEAST || r->depth > MOST) return "its error is shown to be within the bound for depths of 128 to 130944";
-    if ((uint64_t)r->c.rows * r->depth >= far / 2 || (uint64_t)r->c.cols * ndr_max_size(r->depth, r->c.rows) >= far / 2)
-        return "the matrices are too large for the copy engine";
+    if (r->depth < LEAST || r->depth > MOST)
+        return "its error is shown to be within the bound for depths of 128 to 130944";
+    if ((uint64_t)r->c.rows * r->depth >= most || (uint64_t)r->c.cols * ndr_max_size(r->depth, r->c.rows) >= most)
+        return "the matrices have too many elements for 32-bit numbers";
     return ndr_matmul_is_too_wide(r);
 }
 
-/* In ns as measured on an H200: launches, an element of A or B, one of C, a multiplication; and one of `mma`. */
-static const double LAUNCHES = 2e4, PER_INPUT = 8e-3, PER_OUTPUT = 6e-3, PER_PAIR = 2e-5, PER_PAIR_OF_MMA = 3.4e-5;
+/* In ns, as measured on an H200: what `mma` needs for a multiplication, and this row for an element of a or b, one of c,
+ * a multiplication, and its launches. */
+static bool pays(const ndr_matmul_request *r)
+{
+    const double m = (double)r->c.rows, n = (double)r->c.cols, k = (double)r->depth;
+    return 25e3 + 8.4e-3 * (m + n) * k + 13.7e-3 * m * n + 1.6e-5 * m * n * k < 3.5e-5 * m * n * k;
+}
 
 static const char *unsuited(const ndr_op_case *of)
 {
     enum { SHARE = 8 };
     const ndr_matmul_request *r = of->request;
-    const double m = (double)r->c.rows, n = (double)r->c.cols, k = (double)r->depth;
-    const double ns = LAUNCHES + PER_INPUT * (m + n) * k + PER_OUTPUT * m * n + PER_PAIR * m * n * k;
-    if (ns >= PER_PAIR_OF_MMA * m * n * k) return "the products are too small to pay for residues";
+    if (!pays(r)) return "the products are too small to pay for residues";
     const size_t bytes = NDR_WORKSPACE_HEAD_BYTES + layout_for(of->caps, r).end;
     if (bytes > of->caps->info.max_buffer_bytes || bytes > of->caps->info.global_memory_bytes / SHARE)
         return "the residues of a, b and c need more than an eighth of the device's memory";
@@ -119,7 +123,8 @@ static const char *unsuited(const ndr_op_case *of)
 
 /* ---- launching ---- */
 
-enum { ITEMS = NDR_RESIDUES_ITEMS, SUMS = 0, FACTORS, DECIDE, JOIN };
+enum { ITEMS = NDR_RESIDUES_ITEMS };
+enum { SUMS, FACTORS, DECIDE, JOIN }; /* kernels besides the main one */
 
 static ndr_nd_range groups_of(size_t groups) { return ndr_nd_range_1d(groups * ITEMS, ITEMS); }
 
@@ -133,8 +138,7 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
     *plan = (ndr_op_plan){ .range = blocks_of(r, NDR_RESIDUES_LINES, NDR_RESIDUES_STEPS),
-                           .local_bytes = NDR_RESIDUES_STEPS * (NDR_RESIDUES_LINES + 1) * sizeof(uint64_t)
-,
+                           .local_bytes = NDR_RESIDUES_STEPS * (NDR_RESIDUES_LINES + 1) * sizeof(uint64_t),
                            .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + layout_for(of->caps, r).end,
                            .numbered_bytes = NDR_RESIDUES_WORDS * sizeof(uint32_t) };
 }
@@ -159,10 +163,12 @@ static ndr_status launch_residues(ndr_op_job *job, const ndr_matmul_request *r, 
     const ndr_nd_range chunks = blocks_of(r, NDR_RESIDUES_SUM_LINES, NDR_RESIDUES_CHUNK);
     NDR_TRY(ndr_op_launch_v(job, job->others[SUMS], &chunks, args, NDR_COUNT_OF(args)));
     NDR_TRY(ndr_op_launch(job, job->others[FACTORS], groups_of(ndr_ceil_div(r->c.rows + r->c.cols, ITEMS)),
-                          (uint32_t)r->c.rows, (uint32_t)r->c.cols, (uint32_t)r->depth, workspace, l->sums, l->factors, words, number));
+                          (uint32_t)r->c.rows, (uint32_t)r->c.cols, (uint32_t)r->depth, workspace, l->sums, l->factors,
+                          words, number));
     NDR_TRY(ndr_op_launch(job, job->others[DECIDE], groups_of(1), (uint32_t)r->depth, words, number));
-    const ndr_arg more[] = { ndr_arg_of(l->a),     ndr_arg_of(l->b), ndr_arg_of(l->padded_k),
-                             ndr_arg_of(l->factors), words,            ndr_arg_of(number) };
+    const ndr_arg more[] = {
+        ndr_arg_of(l->a), ndr_arg_of(l->b), ndr_arg_of(l->padded_k), ndr_arg_of(l->factors), words, ndr_arg_of(number)
+    };
     ndr_arg all[MATRICES + NDR_COUNT_OF(more)];
     memcpy(all, args, MATRICES * sizeof *all);
     memcpy(all + MATRICES, more, sizeof more);
@@ -183,8 +189,8 @@ static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
     plain.condition = &unproved;
     NDR_TRY(launch_residues(job, r, &l, number));
     NDR_TRY(ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_units), &residues));
-    NDR_TRY(ndr_op_launch(job, job->others[JOIN], groups_of(ndr_ceil_div(pairs, ITEMS)),
-                          (uint32_t)r->c.rows, (uint32_t)r->c.cols, r->alpha, r->beta, r->c.buffer, r->c.offset, r->c.pitch,
+    NDR_TRY(ndr_op_launch(job, job->others[JOIN], groups_of(ndr_ceil_div(pairs, ITEMS)), (uint32_t)r->c.rows,
+                          (uint32_t)r->c.cols, r->alpha, r->beta, r->c.buffer, r->c.offset, r->c.pitch,
                           ndr_op_workspace_arg(job), l.c, l.padded_n, l.factors, ndr_op_numbered_arg(job), number));
     return ndr_op_run_within(job, first_of(job->of.caps, &ndr_matmul_mma), &plain);
 }
@@ -193,8 +199,8 @@ static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
 static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 1, launch_product); }
 
 /* `mma` needs no memory. */
-NDR_OP_VARIANT(matmul, residues, "gemm_residues", NDR_NEEDS_RESIDUES,
+NDR_OP_VARIANT(matmul, residues, "gemm_residues_find", NDR_NEEDS_RESIDUES,
                .others = { "gemm_residues_sums", "gemm_residues_factors", "gemm_residues_decide",
                            "gemm_residues_join" },
-               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove, .proves_later = true,
-               .instead = &ndr_matmul_mma);
+               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove,
+               .proves_later = true, .instead = &ndr_matmul_mma);
