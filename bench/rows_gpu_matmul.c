@@ -258,8 +258,9 @@ static const work finished_work = { .own = finished_own, .begin = begin, .end = 
 #define SGEMM_OF(m, n, k) BOTH("sgemm " #m " x " #n " x " #k, NDR_DTYPE_F32, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1, NONE)
 #define DGEMM_OF(m, n, k) BOTH("dgemm " #m " x " #n " x " #k, NDR_DTYPE_F64, m, n, k, 0, 0, 1, 0, 1, 0, 0.9, 1, NONE)
 #define SGEMM_ALL(n) BOTH("sgemm " #n " all four", NDR_DTYPE_F32, n, n, n, 27, 3, 2, 0.5, 1, 0, 0.9, 1, NONE)
-#define DGEMM_ROUNDS(n, rounds) BOTH("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 0, 1, 0, 1, rounds, 0.9, 1, NONE)
-#define DGEMM(n) DGEMM_ROUNDS(n, 0)
+#define DGEMM_ROUNDS(n, rounds, pass, aim) \
+    BOTH("dgemm " #n, NDR_DTYPE_F64, n, n, n, 0, 0, 1, 0, 1, rounds, pass, aim, NONE)
+#define DGEMM(n, pass, aim) DGEMM_ROUNDS(n, 0, pass, aim)
 #define BATCH(name, dtype, count, n) BOTH(name " " #count " x " #n, dtype, n, n, n, 0, 0, 1, 0, count, 0, 0.9, 1, NONE)
 #define NARROW(name, dtype, n, pass, aim) BOTH(name " " #n, dtype, n, n, n, 0, 0, 1, 0, 1, 0, pass, aim, NONE)
 #define HGEMM(n, pass, aim) NARROW("hgemm", NDR_DTYPE_F16, n, pass, aim)
@@ -318,12 +319,12 @@ static bench_row rows[] = {
     BATCH("sgemm", NDR_DTYPE_F32, 1000, 64),
     SGEMM_BATCH_OF(1000, 63, 65, 67),
     SGEMM_BATCH_OF(1000, 127, 129, 131),
-    DGEMM(1024),
-    DGEMM(2048),
-    DGEMM(4096),
-    DGEMM_ROUNDS(8192, 3),
-    DGEMM(1000),
-    DGEMM(4097),
+    DGEMM(1024, 0.9, 1),
+    DGEMM(2048, 0.95, 1),
+    DGEMM(4096, 1.3, 1.4),
+    DGEMM_ROUNDS(8192, 3, 1.4, 1.4),
+    DGEMM(1000, 0.9, 1),
+    DGEMM(4097, 1.4, 1.4),
     DGEMM_OF(4096, 8, 4096),
     DGEMM_OF(8, 4096, 4096),
     DGEMM_OF(7, 4095, 4095),

@@ -8,6 +8,7 @@
  * `empty` for all warps that read it. So no warp waits for another one's products.
  */
 #include "matmul/bands.clh"
+#include "matmul/condition.clh"
 #include "ptx.clh"
 
 /* Defaults, with which the file compiles by itself. */
@@ -109,10 +110,11 @@ static inline void multiply(double sum[4], const double a[8], const double b[4])
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gemm_mma(ulong count, ulong m, ulong n, ulong k, double alpha, global const double *restrict a, ulong a_offset,
          ulong a_pitch, ulong a_stride, global const double *restrict b, ulong b_offset, ulong b_pitch, ulong b_stride,
-         double beta, global double *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride)
+         double beta, global double *restrict c, ulong c_offset, ulong c_pitch, ulong c_stride CONDITION_PARAMETERS)
 {
     local double stages[STAGES * STAGE_BYTES / 8] __attribute__((aligned(128)));
     local ulong barriers[2 * STAGES];
+    if (!IS_NEEDED) return;
     const uint memory = PTX_ADDRESS(stages), full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
     const uint item = get_local_id(0), lane = item % 32, warp = item / 32, eighth = lane / 4, quarter = lane % 4;
     const uint warp_row = warp % WARPS_M * WARP_M, warp_col = warp / WARPS_M * WARP_N;

@@ -49,6 +49,7 @@ kernel void gemm_tiled(ulong count, ulong m, ulong n, ulong k, T alpha, global c
                        ulong c_stride MORE_PARAMETERS, NDR_ND_RANGE(3))
 {
     const ndr_nd_item it = NDR_ND_ITEM(3);
+    if (!IS_NEEDED) return;
     (void)count; /* the range has a group for each product */
     const ndr_group g = ndr_get_group(it);
     local T a_tile[TILE_M * TILE_K];

@@ -197,6 +197,13 @@ static inline unit find_unit(const product *p, uint index, place *at)
         at->product = found.product;
         at->band = at->col = at->before = 0;
     }
+#if PART == 0
+    const uint of_band = NDR_UNITS_BAND * tiles_n, bands = within / of_band;
+    at->band = bands * NDR_UNITS_BAND;
+    at->before = bands * of_band;
+    at->col = (within - at->before) / min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
+    at->before += at->col * min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
+#endif
     uint2 rows = rows_of(p, at->band, at->col);
     while (within - at->before >= rows.y - rows.x) {
         at->before += rows.y - rows.x;
@@ -465,11 +472,12 @@ static inline layout layout_of(ulong address, uint rows, uint cols, uint count, 
 }
 
 /* Over groups that take the units of work in turn, at most one for each compute unit. */
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAMETERS EPILOGUE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAMETERS MORE_PARAMETERS)
 {
     local uchar stages[STAGES * STAGE_BYTES + TEAMS * BOXES * BOX_BYTES + 1024] __attribute__((aligned(1024)));
     local ulong barriers[2 * STAGES];
     local uint new_maps[NDR_UNITS_MAPS * MAP_BYTES / 4] __attribute__((aligned(128)));
+    if (!IS_NEEDED) return;
     const product p = PRODUCT;
     const uint item = get_local_id(0), team = item / TEAM, lane = item % 32;
     const uint memory = (PTX_ADDRESS(stages) + 1023) & ~1023u, out = memory + STAGES * STAGE_BYTES;
@@ -535,9 +543,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAME
 
 /* Over the tiles in parts: for each a group for 4 sums of each item of each team. Its items add a share of the parts
  * each: one after the other all parts would take as long as the products. */
-kernel __attribute__((reqd_work_group_size(SHARES *TEAM, 1, 1))) void gemm_units_add(PARAMETERS EPILOGUE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(SHARES *TEAM, 1, 1))) void gemm_units_add(PARAMETERS MORE_PARAMETERS)
 {
     local SUM4 of_shares[SHARES * TEAM];
+    if (!IS_NEEDED) return;
     const uint share = get_local_id(0) / TEAM;
     const product p = PRODUCT;
     const uint quads = SUMS / 4, quad = get_group_id(0) % quads, team = get_group_id(0) / quads % TEAMS;

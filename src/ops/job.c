@@ -179,3 +179,18 @@ ndr_status ndr_op_run_variant(const ndr_op_variant *variant, const ndr_order *or
     else ndr_event_destroy(job.event);
     return status;
 }
+
+ndr_status ndr_op_run_within(ndr_op_job *job, const ndr_op_variant *variant, const void *request)
+{
+    ndr_op_job part;
+    open_job(&part, variant, job->order, request, job->keeps_events);
+    NDR_TRY(plan_and_get_kernel(&part));
+    NDR_TRY(get_others(&part));
+    part.workspace = job->workspace;
+    part.launches = job->launches;
+    part.event = job->event;
+    const ndr_status status = variant->launch(&part);
+    job->launches = part.launches;
+    job->event = part.event;
+    return status;
+}

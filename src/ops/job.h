@@ -23,6 +23,10 @@ struct ndr_op_job {
 ndr_status ndr_op_run_variant(const ndr_op_variant *variant, const ndr_order *order, const void *request,
                               ndr_event **event);
 
+/* As a part of a job: its launches come after those of the job so far. They use the same workspace, of which the job's
+ * plan has the bytes for both. */
+ndr_status ndr_op_run_within(ndr_op_job *job, const ndr_op_variant *variant, const void *request);
+
 /* Get the variant's main kernel, with the largest groups that it takes. */
 ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *context, const void *request,
                                 ndr_kernel **kernel);

@@ -56,6 +56,7 @@ static const struct {
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
     { NDR_NEEDS_NARROW_MMA, "PTX that copies and multiplies matrices of half, bfloat16 and bytes", may_take_maps },
+    { NDR_NEEDS_RESIDUES, "PTX that copies and multiplies matrices of bytes for f64", may_take_maps },
     { NDR_NEEDS_PROGRESS, "groups that go on while others wait for them", has_progress },
     { NDR_NEEDS_VOTES, "groups of 256 items that go on while others wait for them, and votes of warps", has_votes },
     { NDR_NEEDS_COPY_ENGINE,

@@ -7,7 +7,7 @@
 
 #include "device/caps.h"
 
-enum { NDR_OPTIONS_SIZE = 320, NDR_OTHER_KERNELS = 3 };
+enum { NDR_OPTIONS_SIZE = 320, NDR_OTHER_KERNELS = 4 };
 
 /* What a variant builds its kernels with, and launches, for a request. */
 typedef struct ndr_op_plan {
@@ -30,6 +30,7 @@ typedef enum ndr_need {
     NDR_NEEDS_COPY_ENGINE = 1u << 7,  /* the same, and PTX that copies to and from local memory */
     NDR_NEEDS_VOTES = 1u << 8,        /* the same of 256 items, and votes of warps */
     NDR_NEEDS_NARROW_MMA = 1u << 9,   /* the same for half, bfloat16 and bytes, which the copy engine brings */
+    NDR_NEEDS_RESIDUES = 1u << 10,    /* the same for bytes, and for f64 */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

@@ -125,11 +125,21 @@ static void add_parameters(const ndr_names *names, bool with_types, ndr_text *ou
     ndr_names_add_parameters(names, with_types, out);
 }
 
+static void write_condition(const ndr_matmul_condition *condition, ndr_text *out)
+{
+    if (!condition) return;
+    ndr_text_add(out,
+                 "#define CONDITION_PARAMETERS , global const uint *ndr_words, const uint ndr_number\n"
+                 "#define IS_NEEDED (ndr_words[%zu] %s ndr_number)\n",
+                 condition->at, condition->is_equal ? "==" : "!=");
+}
+
 /* Kernels count rows and columns of c as it is stored, and products from the first one of their launch on. */
 void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
 {
     const ndr_matmul_request *r = of->request;
     const ndr_matmul_epilogue *e = r->epilogue;
+    write_condition(r->condition, out);
     if (!e) return;
     const char *const type = ndr_matmul_result_type(r);
     ndr_text_add_all(out, "#include \"ndr/item.clh\"\n");
@@ -152,6 +162,14 @@ void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
 
 /* ---- arguments ---- */
 
+static size_t add_condition(const ndr_matmul_condition *condition, size_t used, ndr_matmul_args *args)
+{
+    if (!condition) return used;
+    args->list[used++] = ndr_arg_of(condition->words);
+    args->list[used++] = ndr_arg_of(condition->number);
+    return used;
+}
+
 size_t ndr_matmul_add_args(const ndr_matmul_request *r, size_t used, ndr_matmul_args *args)
 {
     const bool has_offsets = r->offsets[0].buffer || r->offsets[1].buffer || r->offsets[2].buffer;
@@ -160,9 +178,9 @@ size_t ndr_matmul_add_args(const ndr_matmul_request *r, size_t used, ndr_matmul_
         args->list[used++] = at->buffer ? ndr_arg_of(at->buffer) : ndr_null;
         args->list[used++] = ndr_arg_of((uint64_t)at->offset);
     }
-    if (!r->epilogue) return used;
+    if (!r->epilogue) return add_condition(r->condition, used, args);
     args->list[used++] = ndr_arg_of((uint64_t)r->first_product);
     const size_t named = ndr_names_fill_args(&r->epilogue->names, &args->names);
     memcpy(args->list + used, args->names.list, named * sizeof *args->list);
-    return used + named;
+    return add_condition(r->condition, used + named, args);
 }

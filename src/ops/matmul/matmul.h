@@ -22,6 +22,14 @@ typedef struct ndr_matmul_epilogue {
     bool reads_c;                        /* an input is c itself */
 } ndr_matmul_epilogue;
 
+/* On the device: the kernels of a request do nothing unless that word is, or is not, that number. */
+typedef struct ndr_matmul_condition {
+    ndr_buffer *words;
+    size_t at;
+    unsigned number;
+    bool is_equal;
+} ndr_matmul_condition;
+
 /* Checked multiplications of one shape, as many as c has matrices. Plans read no buffers. All matrices are stored by
  * rows: a product of matrices by columns is that of their transposes. */
 typedef struct ndr_matmul_request {
@@ -35,7 +43,8 @@ typedef struct ndr_matmul_request {
     ndr_core core;
     size_t depth;         /* columns of op(a) to use: 0 if alpha is 0, because a and b must not be read then */
     size_t first_product; /* of a part of a batch */
-    const ndr_matmul_epilogue *epilogue; /* NULL: none */
+    const ndr_matmul_epilogue *epilogue;   /* NULL: none */
+    const ndr_matmul_condition *condition; /* the same; only for `units`, `mma` and `tiled` */
 } ndr_matmul_request;
 
 /* What a variant takes beyond products of f32 and f64 as they lie, of which all of c is stored. */
@@ -92,7 +101,8 @@ ndr_status ndr_matmul_make_epilogue(const char *call, const ndr_context *context
                                     ndr_matmul_request *request, ndr_matmul_epilogue *epilogue);
 ndr_status ndr_matmul_check_epilogue(const ndr_matmul_request *request, const ndr_context *context);
 
-/* Pure, write() of the variants that take epilogues: their parameters, as macros, and the function ndr_epilogue(). */
+/* Pure, write() of the variants that take epilogues or conditions: their parameters, as macros, the function
+ * ndr_epilogue(), and IS_NEEDED. */
 void ndr_matmul_write(const ndr_op_case *of, ndr_text *out);
 
 /* Pure: append the arguments of MORE_PARAMETERS to `list`, behind the `used` first ones; how many there are. */

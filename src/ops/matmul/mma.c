@@ -101,5 +101,5 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
              t->m, t->n, t->k, t->warp_m, t->warp_n, stages, ahead, run_of(&r->a), run_of(&r->b));
 }
 
-NDR_OP_VARIANT(matmul, mma, "gemm_mma", NDR_NEEDS_F64_MMA, .cannot = cannot, .unsuited = unsuited, .plan = plan,
-               .launch = ndr_matmul_launch_kernel, .prove = ndr_matmul_prove, .proves_later = true);
+NDR_OP_VARIANT(matmul, mma, "gemm_mma", NDR_NEEDS_F64_MMA, .cannot = cannot, .unsuited = unsuited,
+               .write = ndr_matmul_write, .plan = plan, .launch = ndr_matmul_launch_kernel, .prove = ndr_matmul_prove, .proves_later = true);

@@ -268,7 +268,8 @@ static ndr_status multiply_and_free(ndr_queue *queue, const ndr_op_variant *vari
 
 static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, const hard_case *h, bool *is_right)
 {
-    const ndr_dtype dtype = variant->needs == NDR_NEEDS_F64_MMA ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
+    const bool is_f64 = variant->needs == NDR_NEEDS_F64_MMA || variant->needs == NDR_NEEDS_RESIDUES;
+    const ndr_dtype dtype = is_f64 ? NDR_DTYPE_F64 : NDR_DTYPE_F32;
     product p = { .h = h,
                   .request = { .dtype = h->dtype ? h->dtype : dtype,
                                .output_dtype = h->output,
