@@ -50,11 +50,34 @@
 #define NDR_MATRIX_value_of_f64(p, i) (p)[i]
 #define NDR_MATRIX_VALUE_(p, i) NDR_MATRIX_OF_TYPE_(value)(p, i)
 
-/* Bfloat16 nearest to x, ties to even; a NaN stays one. */
+/* ---- rounding ---- */
+
+/* The bfloat16 nearest to x, ties to even; a NaN stays one. */
 NDR_INLINE_ ushort ndr_matrix_bfloat_(const float x)
 {
     const uint bits = as_uint(x);
     return (ushort)(isnan(x) ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* Two neighbours in memory. */
+#ifdef NDR_PTX
+NDR_INLINE_ uint ndr_matrix_halves_(const float x, const float y)
+{
+    uint bits;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(y), "f"(x));
+    return bits;
+}
+#else
+NDR_INLINE_ uint ndr_matrix_halves_(const float x, const float y)
+{
+    uint bits;
+    vstore_half2_rte((float2)(x, y), 0, (half *)&bits);
+    return bits;
+}
+#endif
+NDR_INLINE_ uint ndr_matrix_bfloats_(const float x, const float y)
+{
+    return ndr_matrix_bfloat_(x) | (uint)ndr_matrix_bfloat_(y) << 16;
 }
 
 #endif

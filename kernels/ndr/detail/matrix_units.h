@@ -152,8 +152,7 @@ NDR_INLINE_ void ndr_matrix_turned_squares_(uint *x, const uint line)
 
 /* ---- waiting ---- */
 
-/* Close a batch of loads and products. Wait for all batches of loads but the `newest`, and, if another batch of products
- * follows, for all of those but this one. */
+/* Close a batch of loads. Wait for all batches but the `newest`, and for all products but the last. */
 NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
 {
     (void)g, (void)newest;
@@ -161,9 +160,14 @@ NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
     ndr_matrix_wait_for_copies_(newest);
 #endif
 #if NDR_MATRIX_UNITS > 1
-    NDR_MATRIX_CLOSE_();
+#ifdef X_LEAVE0
+    NDR_MATRIX_LEAVE_0_();
+#else
     NDR_MATRIX_LEAVE_1_();
+#endif
+#ifndef X_NOFENCE
     NDR_MATRIX_SHOW_();
+#endif
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -171,7 +175,9 @@ NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
 /* Wait for all loads, and for all products of the group. */
 NDR_FUNCTION_ void ndr_matrix_finish(const ndr_group g)
 {
-    ndr_matrix_wait(g, 0);
+#if NDR_MATRIX_UNITS > 1
+    NDR_MATRIX_LEAVE_0_();
+#endif
     ndr_matrix_wait(g, 0);
 }
 
