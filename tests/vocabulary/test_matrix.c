@@ -24,7 +24,7 @@ static const element_type types[] = {
     { "f32", "float", "float", 4, 4, 8, 32, "" },
     { "f64", "double", "double", 8, 8, 16, 16, "" },
 };
-enum { TYPES = sizeof types / sizeof types[0], FORMS = 3 };
+enum { TYPES = sizeof types / sizeof types[0] };
 
 static unsigned depth_of(const element_type *t) { return 128 / (unsigned)t->in_bytes; }
 
@@ -222,10 +222,115 @@ static void test_matrix__multiplies_every_type_and_size(void **state)
             if (device.has_f64 || strcmp(types[t].name, "f64") != 0) check_products(&types[t], forms[form], &seed);
 }
 
+/* ---- local memory, other results, and two kinds in one program ---- */
+
+/* D = (A B) E over one group: A B is stored as halves to local memory, and read from there as tiles of a second kind. A
+ * comes through local memory, too, and E by columns. 40 columns of D exist. */
+static const char chain_source[] =
+    "#define NDR_MATRIX_TYPE f16\n"
+    "#include \"ndr/matrix.clh\"\n"
+    "#undef NDR_MATRIX_COLS\n"
+    "#undef NDR_MATRIX_NAME\n"
+    "#undef NDR_MATRIX_B_BY_COLUMNS\n"
+    "#define NDR_MATRIX_COLS COLS\n"
+    "#define NDR_MATRIX_NAME second\n"
+    "#define NDR_MATRIX_B_BY_COLUMNS 1\n"
+    "#include \"ndr/matrix.clh\"\n"
+    "NDR_MATRIX_KERNEL kernel void chain(global const half *a, global const half *b, global const half *e,\n"
+    "                                    global OUT *d, NDR_ND_RANGE(1))\n"
+    "{\n"
+    "    ndr_matrix_a of_a;\n"
+    "    ndr_matrix_b of_b;\n"
+    "    second_a of_ab;\n"
+    "    second_b of_e;\n"
+    "    ndr_matrix ab;\n"
+    "    second sum;\n"
+    "    local ushort bits[64 * 66];\n"
+    "    const ndr_nd_item it = NDR_ND_ITEM(1);\n"
+    "    const ndr_group g = ndr_get_group(it);\n"
+    "    local half *const copy = (local half *)bits;\n"
+    "    for (uint i = ndr_local_id(it, 0); i < 64 * 64; i += ndr_local_range(it, 0))\n"
+    "        bits[i % 64 * 66 + i / 64] = ((global const ushort *)a)[i];\n"
+    "    ndr_group_barrier(g);\n"
+    "    ndr_matrix_fill(g, &ab, 0);\n"
+    "    ndr_matrix_load(g, &of_a, copy, 1, 66, 64, 64);\n"
+    "    ndr_matrix_load(g, &of_b, b, 64, 64, 64);\n"
+    "    ndr_matrix_wait(g, 0);\n"
+    "    ndr_matrix_mad(g, &ab, &of_a, &of_b);\n"
+    "    ndr_matrix_finish(g);\n"
+    "    ndr_matrix_store(g, &ab, copy, 66, 64, 64);\n"
+    "    ndr_group_barrier(g);\n"
+    "    ndr_matrix_fill(g, &sum, 0);\n"
+    "    ndr_matrix_load(g, &of_ab, copy, 66, 64, 64);\n"
+    "    ndr_matrix_load(g, &of_e, e, 1, 64, 64, 40);\n"
+    "    ndr_matrix_wait(g, 0);\n"
+    "    ndr_matrix_mad(g, &sum, &of_ab, &of_e);\n"
+    "    ndr_matrix_store(g, &sum, d, 40, 63, 40);\n"
+    "}\n";
+
+static void check_chain(const char *form, const char *out, unsigned cols)
+{
+    enum { N = 64, COLS = 40, ROWS = 63 };
+    uint16_t a[N * N], b[N * N], e[N * COLS], d[N * COLS * 2];
+    char options[128];
+    for (size_t i = 0; i < N * N; ++i) {
+        a[i] = ndr_f16_from_float((float)element(i / N, i % N, 1));
+        b[i] = ndr_f16_from_float((float)element(i / N, i % N, 2));
+        if (i < N * COLS) e[i] = ndr_f16_from_float((float)element(i / N, i % N, 3)); /* turned */
+    }
+    snprintf(options, sizeof options, "-DOUT=%s -DCOLS=%u %s", out, cols, form);
+    ndr_kernel *const kernel = kernel_with(chain_source, "chain", options);
+    ndr_buffer *const buffers[] = { buffer_of(sizeof a, a), buffer_of(sizeof b, b), buffer_of(sizeof e, e),
+                                    buffer_of(sizeof d, NULL) };
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(2 * N, 2 * N), buffers[0], buffers[1], buffers[2], buffers[3]));
+    read_buffer(buffers[3], d, sizeof d);
+    for (size_t i = 0; i < ROWS; ++i)
+        for (size_t j = 0; j < COLS; ++j) {
+            double sum = 0, ab;
+            for (size_t s = 0; s < N; ++s) {
+                ab = 0;
+                for (size_t k = 0; k < N; ++k) ab += (double)element(i, k, 1) * element(k, s, 2);
+                sum += ab * element(j, s, 3);
+            }
+            const size_t place = i * COLS + j;
+            const float value = !strcmp(out, "half")     ? ndr_f16_to_float(d[place])
+                                : !strcmp(out, "ushort") ? ndr_bf16_to_float(d[place])
+                                                         : ((float *)(void *)d)[place];
+            const float wanted = !strcmp(out, "half")     ? ndr_f16_to_float(ndr_f16_from_float((float)sum))
+                                 : !strcmp(out, "ushort") ? ndr_bf16_to_float(ndr_bf16_from_float((float)sum))
+                                                          : (float)sum;
+            if (value != wanted)
+                fail_msg("%s, %u columns %s: element (%zu, %zu) is %g, not %g", out, cols, form, i, j, value, wanted);
+        }
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; ++i) ndr_buffer_destroy(buffers[i]);
+}
+
+static void test_matrix__chains_products_through_local_memory(void **state)
+{
+    (void)state;
+    for (size_t form = 0; form < count_forms(); ++form) {
+        check_chain(forms[form], "float", 64);
+        check_chain(forms[form], "half", 64);
+        check_chain(forms[form], "ushort", 48);
+    }
+}
+
+static void test_matrix__refuses_tiles_that_do_not_divide(void **state)
+{
+    (void)state;
+    ndr_kernel *kernel = NULL;
+    const ndr_kernel_desc desc = { .name = "product", .source = product_source,
+                                   .options = "-DIN=half -DSUM=float -DNDR_MATRIX_ROWS=6" };
+    assert_refused(NDR_BUILD_FAILED, ndr_kernel_get(context, &desc, &kernel),
+                   "NDR_MATRIX_ROWS is a multiple of 4, and NDR_MATRIX_COLS one of 16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix__multiplies_every_type_and_size),
+        cmocka_unit_test(test_matrix__chains_products_through_local_memory),
+        cmocka_unit_test(test_matrix__refuses_tiles_that_do_not_divide),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
