@@ -49,6 +49,11 @@ NDR_INLINE_ void ndr_matrix_copy_(const uint to, global const void *from, const 
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
+NDR_INLINE_ void ndr_matrix_copy_whole_(const uint to, global const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
 #define NDR_MATRIX_WAIT_(newest) asm volatile("cp.async.wait_group " #newest ";" ::: "memory")
 
 /* Close a batch, and wait for this item's copies of all but the newest ones. */
