@@ -55,7 +55,7 @@ static void put_sum(const element_type *t, void *array, size_t i, int value)
 /* C = A B + START, to which APPLY adds each element's place; START is 3, or the old C. The loop is that of the header. */
 static const char product_source[] =
     "#include \"ndr/matrix.clh\"\n"
-    "enum { TILES = NDR_MATRIX_TILES, AHEAD = TILES - 3 };\n"
+    "enum { TILES = NDR_MATRIX_TILES, AHEAD = TILES - 2 };\n"
     "NDR_MATRIX_KERNEL kernel void product(ulong m, ulong n, ulong k, global const IN *a, ulong a_first,\n"
     "    ulong a_row, ulong a_col, global const IN *b, ulong b_first, ulong b_row, ulong b_col, global SUM *c,\n"
     "    ulong pitch, uint adds, NDR_ND_RANGE(2))\n"
@@ -268,7 +268,7 @@ static const char chain_source[] =
     "    ndr_matrix_load(g, &of_b, b, 64, 64, 64);\n"
     "    ndr_matrix_wait(g, 0);\n"
     "    ndr_matrix_mad(g, &ab, &of_a, &of_b);\n"
-    "    ndr_matrix_finish(g);\n"
+    "    ndr_matrix_wait(g, 0);\n"
     "    ndr_matrix_store(g, &ab, copy, 66, ROWS, 64);\n"
     "    ndr_group_barrier(g);\n"
     "    ndr_matrix_fill(g, &sum, 0);\n"

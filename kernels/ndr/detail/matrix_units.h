@@ -21,13 +21,16 @@
 #define NDR_MATRIX_UNITS 1
 #endif
 
-/* Local memory for tiles, and how many of A and of B it holds. */
+/* How many tiles of A and of B are in local memory, which the device has at least so much of. Two groups share it if
+ * each can have 3. */
 #define NDR_MATRIX_LOCAL_BYTES_ (NDR_MATRIX_UNITS == 2 ? 224 * 1024 : 96 * 1024)
-#define NDR_MATRIX_MOST_ (NDR_MATRIX_LOCAL_BYTES_ / ((NDR_MATRIX_ROWS + NDR_MATRIX_COLS) * 128))
+#define NDR_MATRIX_PAIR_BYTES_ ((NDR_MATRIX_ROWS + NDR_MATRIX_COLS) * 128)
+#define NDR_MATRIX_HALF_ (NDR_MATRIX_LOCAL_BYTES_ / 2 / NDR_MATRIX_PAIR_BYTES_)
+#define NDR_MATRIX_MOST_ (NDR_MATRIX_HALF_ >= 3 ? NDR_MATRIX_HALF_ : NDR_MATRIX_LOCAL_BYTES_ / NDR_MATRIX_PAIR_BYTES_)
 
 #define NDR_MATRIX_FITS_                                                                                     \
     (NDR_MATRIX_UNITS >= NDR_MATRIX_NEEDED_UNITS_ && NDR_MATRIX_ROWS % 16 == 0 && NDR_MATRIX_COLS % 64 == 0  \
-     && NDR_MATRIX_COLS <= 256 && NDR_MATRIX_MOST_ >= 3)
+     && NDR_MATRIX_COLS <= 256 && NDR_MATRIX_MOST_ >= 2)
 #define NDR_MATRIX_FORM (!NDR_MATRIX_FITS_ ? 0 : NDR_MATRIX_UNITS == 2 && NDR_MATRIX_ROWS % 64 == 0 ? 2 : 1)
 
 #if NDR_MATRIX_UNITS > 0
@@ -122,8 +125,7 @@ NDR_INLINE_ void ndr_matrix_turned_squares_(uint *x, const uint line)
 #define NDR_MATRIX_BEGIN_() asm volatile(NDR_MATRIX_LATER_ "wgmma.fence.sync.aligned;" ::: "memory")
 #define NDR_MATRIX_CLOSE_() asm volatile(NDR_MATRIX_LATER_ "wgmma.commit_group.sync.aligned;" ::: "memory")
 #define NDR_MATRIX_SHOW_() asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
-#define NDR_MATRIX_LEAVE_1_() asm volatile(NDR_MATRIX_LATER_ "wgmma.wait_group.sync.aligned 1;" ::: "memory")
-#define NDR_MATRIX_LEAVE_0_() asm volatile(NDR_MATRIX_LATER_ "wgmma.wait_group.sync.aligned 0;" ::: "memory")
+#define NDR_MATRIX_END_() asm volatile(NDR_MATRIX_LATER_ "wgmma.wait_group.sync.aligned 0;" ::: "memory")
 #endif
 
 /* The first 32, 64, 96 and 128 operands. */
@@ -157,7 +159,7 @@ NDR_INLINE_ void ndr_matrix_turned_squares_(uint *x, const uint line)
 
 /* ---- waiting ---- */
 
-/* Close a batch of loads. Wait for all batches but the `newest`, and for all products but the last. */
+/* Close a batch of loads. Wait for all batches but the `newest`, and for all products. */
 NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
 {
     (void)g, (void)newest;
@@ -165,25 +167,16 @@ NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
     ndr_matrix_wait_for_copies_(newest);
 #endif
 #if NDR_MATRIX_UNITS > 1
-#ifdef X_LEAVE0
-    NDR_MATRIX_LEAVE_0_();
-#else
-    NDR_MATRIX_LEAVE_1_();
-#endif
 #ifndef X_NOFENCE
     NDR_MATRIX_SHOW_();
 #endif
+#ifdef X_LEAVE1
+    asm volatile(NDR_MATRIX_LATER_ "wgmma.wait_group.sync.aligned 1;" ::: "memory");
+#else
+    NDR_MATRIX_END_();
+#endif
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/* Wait for all loads, and for all products of the group. */
-NDR_FUNCTION_ void ndr_matrix_finish(const ndr_group g)
-{
-#if NDR_MATRIX_UNITS > 1
-    NDR_MATRIX_LEAVE_0_();
-#endif
-    ndr_matrix_wait(g, 0);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* tiles.cl - a product by ndr/matrix.clh, which only compilers read: tests/tools/ptx/run. */
 #include "ndr/matrix.clh"
 
-enum { TILES = NDR_MATRIX_TILES, AHEAD = TILES - 3 };
+enum { TILES = NDR_MATRIX_TILES, AHEAD = TILES - 2 };
 
 NDR_MATRIX_KERNEL kernel void tiles(global const NDR_MATRIX_IN_ *a, global const NDR_MATRIX_IN_ *b,
                                     global NDR_MATRIX_T_ *c, ulong b_row, ulong b_col, ulong m, ulong n, ulong k,
