@@ -167,14 +167,8 @@ NDR_FUNCTION_ void ndr_matrix_wait(const ndr_group g, const uint newest)
     ndr_matrix_wait_for_copies_(newest);
 #endif
 #if NDR_MATRIX_UNITS > 1
-#ifndef X_NOFENCE
     NDR_MATRIX_SHOW_();
-#endif
-#ifdef X_LEAVE1
-    asm volatile(NDR_MATRIX_LATER_ "wgmma.wait_group.sync.aligned 1;" ::: "memory");
-#else
     NDR_MATRIX_END_();
-#endif
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
 }
