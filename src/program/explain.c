@@ -231,10 +231,20 @@ static bool next_name(const char **at, const char *end, char name[64])
     return false;
 }
 
+/* The same of ndr/matrix.clh, which ndr/ndr.clh leaves out. */
+static bool add_tiles(const ndr_source *source, const char *name, ndr_text *out)
+{
+    const bool is_of_tiles = strncmp(name, "ndr_matrix", 10) == 0 || strncmp(name, "NDR_MATRIX", 10) == 0;
+    if (!is_of_tiles || ndr_source_includes(source, "ndr/matrix.clh")) return false;
+    ndr_text_add(out, "%s is declared in ndr/matrix.clh: #include \"ndr/matrix.clh\"", name);
+    return true;
+}
+
 static bool add_header(const ndr_source *source, line l, ndr_text *out)
 {
     char name[64];
     for (const char *at = l.chars; next_name(&at, l.end, name);) {
+        if (add_tiles(source, name, out)) return true;
         const ndr_source_file *header = find_header(name);
         if (!header || ndr_source_includes(source, header->name)) continue;
         ndr_text_add(out, "%s is declared in %s: #include \"%s\", or \"ndr/ndr.clh\"", name, header->name,

@@ -119,11 +119,11 @@ static ndr_status check_language(const ndr_program *program)
     return NDR_OK;
 }
 
-/* PTX in comments is for files of kernels/, and for texts of operations around one. */
-static ndr_ptx_changes changes_of(const ndr_kernel_desc *desc)
+/* PTX in comments is for files of kernels/, for texts of operations around one, and for tiles of matrices. */
+static ndr_ptx_changes changes_of(const ndr_kernel_desc *desc, const ndr_program *program, const ndr_text *options)
 {
-    const bool may_change = desc->bundled || desc->label == ndr_written_label;
-    return ndr_ptx_changes_of(may_change ? options_of(desc) : "");
+    const bool may_change = desc->bundled || desc->label == ndr_written_label || ndr_units_are_used(program);
+    return ndr_ptx_changes_of(may_change ? options->chars : "");
 }
 
 /* `parts` NULL: the program has one text. */
@@ -131,7 +131,7 @@ static ndr_status build(const ndr_kernel_desc *desc, ndr_program *parts, size_t 
                         ndr_program *program)
 {
     if (parts) return ndr_probe_link(parts, count, options, program);
-    const ndr_ptx_changes changes = changes_of(desc);
+    const ndr_ptx_changes changes = changes_of(desc, program, options);
     NDR_TRY(ndr_probe_build(program, options));
     return *changes.target || changes.groups ? ndr_binary_patch(&changes, options->chars, program) : NDR_OK;
 }
@@ -149,6 +149,7 @@ static ndr_status build_or_find(const ndr_kernel_desc *desc, ndr_program *parts,
     if (ndr_source_includes(source, "ndr/reduction.clh") && ndr_has_vectors(caps))
         ndr_text_add(&options, " -DNDR_REDUCTION_VECTORS=1");
     ndr_status status = ndr_sub_groups_choose(desc->sub_group_size, program, &options);
+    if (status == NDR_OK) ndr_units_choose(program, &options);
     if (options.failed || ndr_source_failed(source)) status = fail_without_memory();
     program->options = options.chars; /* freed with the program in every case */
     if (status == NDR_OK) status = check_language(program);

@@ -113,6 +113,15 @@ ndr_status ndr_probe_param(ndr_program *program, ndr_param *param);
 void ndr_probe_forget(ndr_program *program); /* its types */
 bool ndr_probe_is_kernel(const char *name);  /* pure: a kernel of probes, which users do not see */
 
+/* ---- units.c ---- */
+
+/* Append which matrix units ndr/matrix.clh takes, and the target that they need. Nothing if the program does not use it
+ * or the device has none. NDR_PTX is decided before. */
+void ndr_units_choose(const ndr_program *program, ndr_text *options);
+
+/* Whether the program includes ndr/matrix.clh. */
+bool ndr_units_are_used(const ndr_program *program);
+
 /* ---- ptx.c ---- */
 
 /* What build options ask for: by -DNDR_PTX_TARGET=sm_90a the target, "": as it is; by -DNDR_PTX_GROUPS=2 how many

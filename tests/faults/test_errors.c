@@ -1463,6 +1463,8 @@ static const row rows[] = {
           ITEMS KERNEL("global int *x, NDR_RANGE(1)", "ndr_atomic_fetch_add(x, 1);")),
     BUILD("another header than the loop's", "#include \"ndr/loops.clh\"",
           ITEMS KERNEL("global int *x, NDR_RANGE(1)", "NDR_FOR_GLOBAL(i, NDR_ITEM(1), 5) x[i] = 1;")),
+    BUILD("no header of tiles of matrices", "#include \"ndr/matrix.clh\"",
+          ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "ndr_matrix sum; x[0] = 1;")),
     BUILD("a reduction of an item", "g is ndr_get_group(it)",
           ALL KERNEL("global float *x, NDR_ND_RANGE(1)",
                      "const ndr_nd_item it = NDR_ND_ITEM(1); x[0] = ndr_reduce_over_group(it, 1.0f, NDR_PLUS);")),
