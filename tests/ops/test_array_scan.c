@@ -335,7 +335,7 @@ static void test_array_scan__of_two_very_long_columns(void **state)
 static void test_array_scan__of_long_rows_is_right_where_loops_end_early(void **state)
 {
     (void)state;
-    enum { ROWS = 257, COLS = 30011, PITCH = COLS + 1 };
+    enum { ROWS = 257, COLS = 63901, PITCH = COLS + 1 };
     ndr_caps *const caps = &context->caps;
     const uint64_t quirks = caps->quirks;
     const size_t most = caps->info.max_group_size, count = (size_t)ROWS * PITCH;

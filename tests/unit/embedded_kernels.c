@@ -73,6 +73,7 @@ static int compare(const char *root, const char *folder)
 
 int main(int argc, char **argv)
 {
+    if (argc != 2) fprintf(stderr, "usage: %s <kernels folder>\n", argv[0]);
     if (argc != 2) return 2;
     int embedded = 0;
     while (ndr_embedded_files[embedded].name) embedded++;
