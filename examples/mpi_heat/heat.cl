@@ -21,9 +21,8 @@ kernel void advance(global const float *restrict from, global float *restrict to
     const size_t cols = ndr_global_range(it, 1), col = ndr_global_id(it, 1), row = ndr_global_id(it, 0) * ROWS;
     size_t here = (first + row) * cols + col;
     float above = flow(from, conducts, here, here - cols);
-#pragma unroll
     for (size_t r = 0; r < ROWS; ++r, here += cols) {
-        if (r > 0 && row + r >= rows) return;
+        if (r > 0 && row + r >= rows) break;
         const float below = flow(from, conducts, here, here + cols);
         float sum = from[here] + above + below;
         if (col > 0) sum += flow(from, conducts, here, here - 1);
