@@ -50,7 +50,7 @@ static void put_sum(const element_type *t, void *array, size_t i, int value)
 
 /* ---- products ---- */
 
-/* C = A B + START, to which APPLY adds each element's place; START is 3, or the old C. The loop is that of the header. */
+/* C = A B + START, to which APPLY adds each element's place; START is 3, or the old C. The loop is the header's. */
 static const char product_source[] =
     "#include \"ndr/matrix.clh\"\n"
     "enum { TILES = NDR_MATRIX_TILES, AHEAD = TILES - 2 };\n"
@@ -73,7 +73,8 @@ static const char product_source[] =
     "        if (s < steps) {\n"
     "            if (a_col == 1)\n"
     "                ndr_matrix_load(g, &of_a[s % TILES], a + row * a_row + at, a_row, m - row, k - at);\n"
-    "            else ndr_matrix_load(g, &of_a[s % TILES], a + row * a_row + at * a_col, a_row, a_col, m - row, k - at);\n"
+    "            else\n"
+    "                ndr_matrix_load(g, &of_a[s % TILES], a + row * a_row + at * a_col, a_row, a_col, m - row, k - at);\n"
     "            ndr_matrix_load(g, &of_b[s % TILES], b + at * b_row + col * b_col, b_row, b_col, k - at, n - col);\n"
     "        }\n"
     "        ndr_matrix_wait(g, AHEAD);\n"
@@ -130,7 +131,8 @@ static void check_product(const element_type *t, ndr_kernel *kernel, const produ
     static char c[8 * MOST];
     const size_t all = p->m * p->pitch;
     assert_true(all <= MOST);
-    for (size_t i = 0; i < all; ++i) put_sum(t, c, i, i % p->pitch < p->n ? element(i / p->pitch, i % p->pitch, 5) : 77);
+    for (size_t i = 0; i < all; ++i)
+        put_sum(t, c, i, i % p->pitch < p->n ? element(i / p->pitch, i % p->pitch, 5) : 77);
     ndr_buffer *const a = make_matrix(t, &p->a, p->m, p->k, 1), *const b = make_matrix(t, &p->b, p->k, p->n, 2);
     ndr_buffer *const to = buffer_of(all * t->sum_bytes, c);
     const size_t down = (p->m + t->rows - 1) / t->rows, across = (p->n + t->cols - 1) / t->cols, items = 2 * t->rows;
@@ -166,8 +168,8 @@ static ndr_kernel *kernel_for(const char *source, const char *name, const elemen
 {
     char options[256];
     snprintf(options, sizeof options,
-             "-DIN=%s -DSUM=%s -DNDR_MATRIX_TYPE=%s -DNDR_MATRIX_ROWS=%u -DNDR_MATRIX_COLS=%u %s %s", t->in, t->sum, t->name,
-             t->rows, t->cols, t->options, form);
+             "-DIN=%s -DSUM=%s -DNDR_MATRIX_TYPE=%s -DNDR_MATRIX_ROWS=%u -DNDR_MATRIX_COLS=%u %s %s", t->in, t->sum,
+             t->name, t->rows, t->cols, t->options, form);
     return kernel_with(source, name, options);
 }
 
@@ -210,7 +212,8 @@ static void check_products(const element_type *t, const char *form, uint64_t *se
     for (size_t i = 0; i < all; ++i) {
         product p = random_product(t, seed);
         if (i < cases) {
-            p = (product){ .m = sizes[i][0], .n = sizes[i][1], .k = sizes[i][2], .pitch = sizes[i][1] + i, .adds = i % 2 };
+            p = (product){ .m = sizes[i][0], .n = sizes[i][1], .k = sizes[i][2], .adds = i % 2 };
+            p.pitch = p.n + i;
             p.a = layout_of(i % 2, t, p.m, p.k);
             p.b = layout_of(i / 2 % 2, t, p.k, p.n);
         }
@@ -292,7 +295,8 @@ static void check_chain(const char *form, const char *out, unsigned cols)
     ndr_kernel *const kernel = kernel_with(chain_source, "chain", options);
     ndr_buffer *const buffers[] = { buffer_of(sizeof a, a), buffer_of(sizeof b, b), buffer_of(sizeof e, e),
                                     buffer_of(sizeof d, NULL) };
-    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(2 * rows, 2 * rows), buffers[0], buffers[1], buffers[2], buffers[3]));
+    assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(2 * rows, 2 * rows), buffers[0], buffers[1], buffers[2],
+                         buffers[3]));
     read_buffer(buffers[3], d, sizeof d);
     for (size_t i = 0; i + 1 < rows; ++i)
         for (size_t j = 0; j < COLS; ++j) {

@@ -1,7 +1,7 @@
 /* matrix_units.h - NVIDIA's matrix units for ndr/matrix.clh: the instructions, and what every kind of tiles shares.
  *
- * The library defines NDR_MATRIX_UNITS: 1 for compute capability 8.0 and more, whose warps multiply at once (mma.sync), 2
- * for 9.0, whose teams of 4 warps begin products of tiles in local memory and go on (wgmma). What is marked
+ * The library defines NDR_MATRIX_UNITS: 1 for compute capability 8.0 and more, whose warps multiply at once (mma.sync),
+ * 2 for 9.0, whose teams of 4 warps begin products of tiles in local memory and go on (wgmma). What is marked
  * NDR_MATRIX_LATER_ is not in the language of the OpenCL compiler's target: src/program/ptx.c removes the mark.
  *
  * A tile in local memory has lines of 128 bytes, 8 of them at a multiple of 1024 bytes. Its 16 bytes q of line l are at
@@ -114,10 +114,8 @@ NDR_INLINE_ void ndr_matrix_turned_squares_(uint *x, const uint line)
 #define NDR_MATRIX_kind_of_f16 "+f"
 #define NDR_MATRIX_kind_of_bf16 "+f"
 #define NDR_MATRIX_kind_of_i8 "+r"
-#define NDR_MATRIX_forms_of_f16 ", 1, 1, 0, "
-#define NDR_MATRIX_forms_of_bf16 ", 1, 1, 0, "
 
-/* 64 bits that describe a tile: its address / 16, that 8 lines are 1024 bytes, and that 16 bytes of lines are exchanged;
+/* 64 bits that describe a tile: its address / 16, that 8 lines are 1024 bytes, that 16 bytes of lines are exchanged;
  * of a tile of B by rows, that 64 of its columns are 8192 bytes. */
 #define NDR_MATRIX_TILE_AT_(at) ((8192ul / 16) << 16 | (1024ul / 16) << 32 | 1ul << 62 | (ulong)(at) >> 4)
 
