@@ -1,5 +1,5 @@
-/* residues.cl - C = alpha * A * B + beta * C in double, row-major, by products of bytes: Ozaki's scheme II (Ozaki, Uchino
- * and Imamura, 2025, arXiv 2504.08009).
+/* residues.cl - C = alpha * A * B + beta * C in double, row-major, by products of bytes: Ozaki's scheme II (Ozaki,
+ * Uchino and Imamura, 2025, arXiv 2504.08009).
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
@@ -14,8 +14,8 @@
  *   (another row)          residues of C
  *   gemm_residues_join     C
  *
- * If not, the last three end at once, and another row multiplies A and B themselves. The results are within the bounds of
- * ndr_matmul(): docs/appendix/proofs.md. */
+ * If not, the last three end at once, and another row multiplies A and B themselves. The results are within the bounds
+ * of ndr_matmul(): docs/appendix/proofs.md. */
 #include "matmul/residues.clh"
 #include "ndr/detail/workspace.h"
 
@@ -192,7 +192,8 @@ kernel GROUP_OF_ITEMS void gemm_residues_factors(uint m, uint n, uint k, global 
  * and a bit more. */
 NDR_INLINE_ float least_cosine(uint k) { return (float)(2.0001 * 0x1p52 / sqrt(k * NDR_RESIDUES_MOST)) + 1e-5f; }
 
-/* By one group: no two lines' angle is above the sum of the greatest angles of lines of A and of B to equal magnitudes. */
+/* By one group: no two lines' angle is above the sum of the greatest angles of lines of A and of B to equal
+ * magnitudes. */
 kernel GROUP_OF_ITEMS void gemm_residues_decide(uint k, global uint *words, uint number)
 {
     local uint greatest[2];
@@ -244,15 +245,15 @@ NDR_INLINE_ void load_across(ulong *y, const lines *all, const place *at, uint k
 }
 
 /* The low byte is a residue of a number to which 2^63 was added. */
-#define RESIDUE(p, low, high)                                                                                         \
-    reduce_word(add_bytes(low, RESIDUES_WEIGHTS(p, 0), add_bytes(high, RESIDUES_WEIGHTS(p, 4), RESIDUES_START(p, 63))), \
-                1.0f / (p), p)
+#define WORD(p, low, high) \
+    add_bytes(low, RESIDUES_WEIGHTS(p, 0), add_bytes(high, RESIDUES_WEIGHTS(p, 4), RESIDUES_START(p, 63)))
+#define RESIDUE(p, low, high) (uchar)reduce_word(WORD(p, low, high), 1.0f / (p), p)
 
 /* Those of the item's values, four steps of a line at a time. */
-#define PUT(p, high_part, middle_part, low_part)                                                              \
-    _Pragma("unroll") for (uint i = 0; i < VALUES; i += 4) *(global uint *)(to + i / 4 * SLICES * pitch) =     \
-        as_uint((uchar4)((uchar)RESIDUE(p, low[i], high[i]), (uchar)RESIDUE(p, low[i + 1], high[i + 1]),       \
-                         (uchar)RESIDUE(p, low[i + 2], high[i + 2]), (uchar)RESIDUE(p, low[i + 3], high[i + 3]))); \
+#define PUT(p, high_part, middle_part, low_part)                                                           \
+    _Pragma("unroll") for (uint i = 0; i < VALUES; i += 4) *(global uint *)(to + i / 4 * SLICES * pitch) = \
+        as_uint((uchar4)(RESIDUE(p, low[i], high[i]), RESIDUE(p, low[i + 1], high[i + 1]),                 \
+                         RESIDUE(p, low[i + 2], high[i + 2]), RESIDUE(p, low[i + 3], high[i + 3])));       \
     to += plane;
 
 /* For all moduli. */
@@ -267,10 +268,11 @@ NDR_INLINE_ void put_residues(global uchar *to, ulong pitch, ulong plane, const 
     NDR_RESIDUES_EACH(PUT)
 }
 
-/* Over blocks of lines and steps, a group each: those of A first. `a_at` and `b_at` are the planes', `padded` bytes are a
- * line of these. */
-kernel GROUP_OF_ITEMS void gemm_residues_find(MATRICES, global uint *restrict workspace, ulong a_at, ulong b_at, ulong padded,
-                                         ulong factors_at, global const uint *restrict words, uint number)
+/* Over blocks of lines and steps, a group each: those of A first. `a_at` and `b_at` are the planes', `padded` bytes are
+ * a line of these. */
+kernel GROUP_OF_ITEMS void gemm_residues_find(MATRICES, global uint *restrict workspace, ulong a_at, ulong b_at,
+                                              ulong padded, ulong factors_at, global const uint *restrict words,
+                                              uint number)
 {
     local ulong block[STEPS * BLOCK_PITCH];
     if (words[NDR_RESIDUES_PROVED] != number) return;
@@ -281,8 +283,9 @@ kernel GROUP_OF_ITEMS void gemm_residues_find(MATRICES, global uint *restrict wo
     ulong y[VALUES];
     if (all.step_pitch == 1) load_along(y, &all, &at, k, factors);
     else load_across(y, &all, &at, k, factors, block);
-    put_residues(behind_head(workspace, at.is_a ? a_at : b_at) + (at.line + slice) * padded + at.step + 4 * lane, padded,
-                 (all.count + LINES - 1) / LINES * LINES * padded, y);
+    const ulong plane = (all.count + LINES - 1) / LINES * LINES * padded;
+    global uchar *const to = behind_head(workspace, at.is_a ? a_at : b_at) + (at.line + slice) * padded;
+    put_residues(to + at.step + 4 * lane, padded, plane, y);
 }
 
 /* ---- sums ---- */
@@ -353,9 +356,9 @@ NDR_INLINE_ double round_sum(weighted sum)
 /* Over pairs of columns of NDR_RESIDUES_ROWS rows of C, one for each item. `c_at` is that of the planes, `padded` bytes
  * are a row of these. */
 kernel GROUP_OF_ITEMS void gemm_residues_join(uint m, uint n, double alpha, double beta, global double *restrict c,
-                                              ulong c_offset, ulong c_pitch, global uint *restrict workspace, ulong c_at,
-                                              ulong padded, ulong factors_at, global const uint *restrict words,
-                                              uint number)
+                                              ulong c_offset, ulong c_pitch, global uint *restrict workspace,
+                                              ulong c_at, ulong padded, ulong factors_at,
+                                              global const uint *restrict words, uint number)
 {
     if (words[NDR_RESIDUES_PROVED] != number) return;
     const uint item = (uint)get_global_id(0), across = (n + 1) / 2, col = item % across * 2;
@@ -378,7 +381,8 @@ kernel GROUP_OF_ITEMS void gemm_residues_join(uint m, uint n, double alpha, doub
     for (uint j = 0; j < PAIRS_OF_ITEM; ++j) {
         if (row + j >= m) break;
         const double of_row = invert(factors[row + j]);
-        const double sum[] = { round_sum(sums[2 * j]) * of_row * of_col, round_sum(sums[2 * j + 1]) * of_row * of_next };
+        const double sum[] = { round_sum(sums[2 * j]) * of_row * of_col,
+                               round_sum(sums[2 * j + 1]) * of_row * of_next };
         store_row(c + j * c_pitch, sum, n - col, (c_offset | c_pitch) % 2 == 0, alpha, beta);
     }
 }

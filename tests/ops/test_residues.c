@@ -1,5 +1,5 @@
-/* test_residues.c - the row `residues`: its tables, and products of f64 by residues on any device, whose products of bytes
- * the row `tiled` computes where there are no matrix units. */
+/* test_residues.c - the row `residues`: its tables, and products of f64 by residues on any device. The row `tiled`
+ * computes their products of bytes where there are no matrix units. */
 #include "support.h"
 
 #include <float.h>
@@ -39,8 +39,7 @@ static void test_residues__weights_are_1_for_their_modulus_alone(void **state)
     assert_int_equal(NDR_COUNT_OF(moduli), NDR_RESIDUES);
     for (size_t i = 0; i < NDR_RESIDUES; ++i) {
         assert_int_equal(remainder_of(product_parts, moduli[i].p), 0);
-        for (size_t j = 0; j < NDR_RESIDUES; ++j)
-            assert_int_equal(remainder_of(moduli[i].parts, moduli[j].p), i == j);
+        for (size_t j = 0; j < NDR_RESIDUES; ++j) assert_int_equal(remainder_of(moduli[i].parts, moduli[j].p), i == j);
         for (size_t j = 0; j < 3; ++j) { /* 37 bits */
             const double unit = ldexp(1, 74 - 37 * (int)j);
             assert_true(fabs(moduli[i].parts[j]) < ldexp(unit, 37) && fmod(moduli[i].parts[j], unit) == 0);
@@ -146,11 +145,11 @@ static double *make_matrix(const product *p, char which, size_t rows, size_t col
     for (size_t i = 0; i < count; ++i) host[i] = NAN;
     for (size_t i = 0; i < rows * p->count; ++i)
         for (size_t j = 0; j < cols; ++j)
-            host[p->offset + i * matrix->pitch + j] =
-                which == 'a'   ? element_of(p, false, i % rows, j, i / rows)
-                : which == 'b' ? element_of(p, true, j, i % rows, i / rows)
-                : p->beta == 0 ? NAN
-                               : ldexp((double)((i + j) % 7), p->kind == TINY ? -1040 : 0);
+            host[p->offset + i * matrix->pitch + j] = which == 'a'   ? element_of(p, false, i % rows, j, i / rows)
+                                                      : which == 'b' ? element_of(p, true, j, i % rows, i / rows)
+                                                      : p->beta == 0
+                                                          ? NAN
+                                                          : ldexp((double)((i + j) % 7), p->kind == TINY ? -1040 : 0);
     matrix->buffer = buffer_of(count * sizeof *host, host);
     matrix->rows = rows;
     matrix->further = p->count - 1;
@@ -171,7 +170,8 @@ static void check_element(const product *p, const ndr_matmul_request *r, const d
     const long double before = p->beta != 0 ? (long double)p->beta * old : 0, wanted = p->alpha * sum + before;
     const long double bound = (long double)(p->k + 2) * DBL_EPSILON * (fabs(p->alpha) * size + fabsl(before));
     const long double least = 2 * (long double)p->k * DBL_MIN; /* for products that underflow */
-    if (isnan(wanted) ? isnan(got) : isinf(wanted) ? got == (double)wanted : fabsl(got - wanted) <= bound + least) return;
+    const bool is_close = fabsl(got - wanted) <= bound + least;
+    if (isnan(wanted) ? isnan(got) : isinf(wanted) ? got == (double)wanted : is_close) return;
     fail_msg("kind %d, %zu x %zu x %zu, product %zu, row %zu, column %zu: %.17g, not %.17Lg", (int)p->kind, p->m, p->n,
              p->k, which, row, col, got, wanted);
 }
@@ -275,7 +275,8 @@ static void test_residues__leave_other_products_to_other_rows(void **state)
     assert_string_equal(ndr_op_cannot(&ndr_matmul_residues, &r), depth);
     r.depth = 130944;
     r.c.rows = 1 << 15;
-    assert_string_equal(ndr_op_cannot(&ndr_matmul_residues, &r), "the matrices have too many elements for 32-bit numbers");
+    assert_string_equal(ndr_op_cannot(&ndr_matmul_residues, &r),
+                        "the matrices have too many elements for 32-bit numbers");
     r.c.rows = 128, r.depth = 4096;
     assert_string_equal(ndr_op_unsuited(&ndr_matmul_residues, &context->caps, &r),
                         "the products are too small to pay for residues");

@@ -325,7 +325,10 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 {
     (void)state;
     ndr_caps caps = caps_with_warps();
-    assert_takes("mma", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("residues", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("residues", &caps, product_of(2048, 2048, 2048, NDR_DTYPE_F64));
+    assert_takes("mma", &caps, product_of(1536, 1536, 1536, NDR_DTYPE_F64));
+    assert_takes("mma", &caps, product_of(4096, 4096, 512, NDR_DTYPE_F64)); /* residues of a, b and c do not pay */
     assert_takes("mma", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F64));
     assert_takes("blocked", &caps, product_of(128, 128, 8192, NDR_DTYPE_F64)); /* in parts of the depth */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F64));
@@ -392,6 +395,22 @@ static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
         caps.info.max_buffer_bytes = (size_t)needed - 1;
         assert_takes("blocked", &caps, product);
     }
+}
+
+static void test_tuning__residues_take_an_eighth_of_the_memory(void **state)
+{
+    (void)state;
+    const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, "residues");
+    const ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F64);
+    ndr_caps caps = caps_with_warps();
+    const size_t needed = ndr_op_make_plan(variant, &caps, &product).workspace_bytes;
+    assert_in_range(needed, 3 * 14 * ((size_t)1 << 24), 3 * 15 * ((size_t)1 << 24)); /* planes of a, b and c */
+    caps.info.global_memory_bytes = 8 * (uint64_t)needed;
+    assert_null(ndr_op_unsuited(variant, &caps, &product));
+    caps.info.global_memory_bytes -= 1;
+    assert_string_equal(ndr_op_unsuited(variant, &caps, &product),
+                        "the residues of a, b and c need more than an eighth of the device's memory");
+    assert_takes("mma", &caps, product);
 }
 
 static void check_width(unsigned units, size_t m, size_t n, unsigned width)
@@ -747,6 +766,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
     "more than 8 columns; "
 #define NO_MMA                                                                                             \
+    "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "           \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
     "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
     "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
@@ -1211,6 +1231,7 @@ int main(void)
         cmocka_unit_test(test_tuning__takes_matrix_units_where_the_device_may_have_them),
         cmocka_unit_test(test_tuning__splits_only_what_blocked_can_take),
         cmocka_unit_test(test_tuning__splits_only_in_an_eighth_of_the_memory),
+        cmocka_unit_test(test_tuning__residues_take_an_eighth_of_the_memory),
         cmocka_unit_test(test_tuning__plans_of_matrix_units_fit_the_device),
         cmocka_unit_test(test_tuning__units_take_the_tiles_that_fill_the_device),
         cmocka_unit_test(test_tuning__plans_of_units_fit_the_device),

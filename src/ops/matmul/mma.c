@@ -102,4 +102,5 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 }
 
 NDR_OP_VARIANT(matmul, mma, "gemm_mma", NDR_NEEDS_F64_MMA, .cannot = cannot, .unsuited = unsuited,
-               .write = ndr_matmul_write, .plan = plan, .launch = ndr_matmul_launch_kernel, .prove = ndr_matmul_prove, .proves_later = true);
+               .write = ndr_matmul_write, .plan = plan, .launch = ndr_matmul_launch_kernel,
+               .prove = ndr_matmul_prove, .proves_later = true);

@@ -6,7 +6,7 @@
 
 /* ---- parts ---- */
 
-/* Rows that run parts of the product: residues of c, and the whole product where the elements do not prove the bound. */
+/* Rows that run parts of it: residues of c, and the whole product where the elements do not prove the bound. */
 extern const ndr_op_variant ndr_matmul_units, ndr_matmul_mma, ndr_matmul_tiled;
 
 static const ndr_op_variant *first_of(const ndr_caps *caps, const ndr_op_variant *variant)
@@ -52,18 +52,18 @@ static ndr_operand planes_of(const char *name, ndr_buffer *workspace, size_t at,
 static ndr_matmul_request residues_of(const ndr_matmul_request *r, const layout *l, ndr_buffer *workspace,
                                       const ndr_matmul_epilogue *epilogue)
 {
-    return (ndr_matmul_request){ .dtype = NDR_DTYPE_I8,
-                                 .output_dtype = NDR_DTYPE_I8,
-                                 .alpha = 1,
-                                 .a = planes_of("a", workspace, l->a, r->c.rows, l->padded_k, l->padded_k,
-                                                pad_lines(r->c.rows)),
-                                 .b = planes_of("b", workspace, l->b, r->c.cols, l->padded_k, l->padded_k,
-                                                pad_lines(r->c.cols)),
-                                 .c = planes_of("c", workspace, l->c, r->c.rows, r->c.cols, l->padded_n, r->c.rows),
-                                 .transposes_b = true,
-                                 .core = r->core,
-                                 .depth = l->padded_k,
-                                 .epilogue = epilogue };
+    return (ndr_matmul_request){
+        .dtype = NDR_DTYPE_I8,
+        .output_dtype = NDR_DTYPE_I8,
+        .alpha = 1,
+        .a = planes_of("a", workspace, l->a, r->c.rows, l->padded_k, l->padded_k, pad_lines(r->c.rows)),
+        .b = planes_of("b", workspace, l->b, r->c.cols, l->padded_k, l->padded_k, pad_lines(r->c.cols)),
+        .c = planes_of("c", workspace, l->c, r->c.rows, r->c.cols, l->padded_n, r->c.rows),
+        .transposes_b = true,
+        .core = r->core,
+        .depth = l->padded_k,
+        .epilogue = epilogue
+    };
 }
 
 static ndr_matmul_epilogue epilogue_of(const ndr_matmul_request *r)
@@ -102,8 +102,8 @@ static const char *cannot(const ndr_op_case *of)
     return ndr_matmul_is_too_wide(r);
 }
 
-/* In ns, as measured on an H200: what `mma` needs for a multiplication, and this row for an element of a or b, one of c,
- * a multiplication, and its launches. */
+/* In ns, as measured on an H200: what `mma` needs for a multiplication, and this row for its launches, an element of a
+ * or b, one of c, a multiplication. */
 static bool pays(const ndr_matmul_request *r)
 {
     const double m = (double)r->c.rows, n = (double)r->c.cols, k = (double)r->depth;
