@@ -276,7 +276,7 @@ INLINED void rank_keys(const uint id, const KEY *key, const uint here, const dig
         join_warp();
         if (lower == 0) own[x] = earlier + popcount(alike);
         join_warp();
-        place[i] = (earlier + lower) & 0xffff; /* changes nothing; without it NVIDIA's compiler keeps both in registers */
+        place[i] = (earlier + lower) & 0xffff; /* changes nothing, but NVIDIA's compiler adds now, not later */
     }
 }
 
