@@ -182,7 +182,8 @@ INLINED void send_tile(const uint id, local const T *tile, const scan *s, const 
 #endif
 
 /* `workspace` NULL: there is one tile. */
-kernel void scan_look_back(PARAMETERS, uint slot, global ulong *words, uint number, NDR_ND_RANGE(1))
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+scan_look_back(PARAMETERS, uint slot, global ulong *words, uint number, NDR_ND_RANGE(1))
 {
     local T tile[TILE] OF_TILE;
     local parts all;

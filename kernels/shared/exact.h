@@ -16,8 +16,8 @@
 
 /* Of a group: its limbs, and what it has seen of infinities and NaN. */
 #define NDR_EXACT_CELLS(is_64, is_dot) (NDR_EXACT_LIMBS(is_64, is_dot) + 1)
+#define NDR_EXACT_STORED(is_64, is_dot) (NDR_EXACT_CELLS(is_64, is_dot) + 1) /* and the range of its limbs */
 #define NDR_EXACT_ELEMENTS 128        /* that an item reads between two looks at exponents: of groups of many items */
 #define NDR_EXACT_ELEMENTS_ON_CPUS 1024 /* and of one */
-#define NDR_EXACT_MAX_CELLS 1024 /* that round_exact() adds at the same time */
 
 #endif

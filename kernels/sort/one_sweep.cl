@@ -187,27 +187,30 @@ INLINED void set_word(global sum *word, const sum x)
 
 /* The sum of the counts of the tiles before, of the item's digit; `words` are those of the pass. Some words are read
  * together, since most have been written long before. */
-INLINED sum look_back(const uint id, global sum *words, const ulong tile, const uint own)
+INLINED sum look_back(const uint id, global sum *words, const uint tile, const uint own)
 {
     enum { AHEAD = 4 };
+    global sum *const mine = words + (ulong)tile * DIGITS + id;
+    global sum *at = mine;
     sum before = 0;
-    for (ulong left = tile; left > 0;) {
+    for (uint left = tile; left > 0;) {
         sum word[AHEAD];
-        bool goes_on = true;
+        uint read = 0;
+        bool is_summed = false, goes_on = true;
 #pragma unroll
-        for (uint j = 0; j < AHEAD; ++j) word[j] = j < left ? get_word(words + (left - 1 - j) * DIGITS + id) : 0;
+        for (uint j = 0; j < AHEAD; ++j) word[j] = j < left ? get_word(at - (j + 1) * DIGITS) : SUMMED;
 #pragma unroll
         for (uint j = 0; j < AHEAD; ++j) {
-            goes_on = goes_on && word[j] != 0;
+            goes_on &= !is_summed & (word[j] != 0);
             if (!goes_on) continue;
             before += SIZE(word[j]);
-            --left;
-            if (word[j] < SUMMED) continue;
-            left = 0;
-            goes_on = false;
+            is_summed = word[j] >= SUMMED;
+            ++read;
         }
+        left = is_summed ? 0 : left - read;
+        at -= read * DIGITS;
     }
-    set_word(words + tile * DIGITS + id, SUMMED | (before + own));
+    set_word(mine, SUMMED | (before + own));
     return before;
 }
 
@@ -246,23 +249,26 @@ INLINED sum look_back(const uint id, global sum *words, const ulong tile, const 
 #define VALUES_AT 0
 #endif
 
-/* A place in the tile, of at most 2^16, and the digit above it. */
-#define PLACE(place, digit) ((digit) << 16 | (place))
-#define PLACE_OF(x) ((x) & 0xffff)
-#define DIGIT_OF(x) ((x) >> 16)
+/* Key i of an item is at place first_of(id) + i * WARP of the tile. */
+INLINED uint first_of(const uint id) { return id / WARP * (WARP * PER_ITEM) + id % WARP; }
 
-/* The first place of each of the warp's keys among those of its digit in the warp, and the digit. `own` gets the warp's
- * counts. */
+/* The digit of a key. Missing keys are behind all others: keys of integers are made for that. */
+INLINED uint digit_here(const KEY key, const digit d, const bool is_in)
+{
+    return IS_FLOAT && !is_in ? d.mask : digit_of(key, d);
+}
+#define IS_IN(i) (!IS_FLOAT || here == TILE || first_of(id) + (i) * WARP < here)
+
+/* The place of each of the warp's keys among those of its digit in the warp. `own` gets the warp's counts. */
 INLINED void rank_keys(const uint id, const KEY *key, const uint here, const digit d, volatile local uint *own,
                        local uint *scratch, uint *place)
 {
-    const uint lane = id % WARP, first = id / WARP * (WARP * PER_ITEM) + lane, lower_lanes = (1u << lane) - 1;
+    const uint lane = id % WARP, lower_lanes = (1u << lane) - 1;
     for (uint i = 0; i < DIGITS / WARP; ++i) own[i * WARP + lane] = 0;
     join_warp();
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i) {
-        const bool is_in = here == TILE || first + i * WARP < here;
-        const uint x = is_in ? digit_of(key[i], d) : d.mask; /* missing keys are behind all others */
+        const uint x = digit_here(key[i], d, IS_IN(i));
         uint alike = ~0u;
 #pragma unroll
         for (uint bit = 0; bit < NDR_SORT_BITS; ++bit) alike &= find_alike(id, x, 1u << bit, scratch);
@@ -270,7 +276,7 @@ INLINED void rank_keys(const uint id, const KEY *key, const uint here, const dig
         join_warp();
         if (lower == 0) own[x] = earlier + popcount(alike);
         join_warp();
-        place[i] = PLACE(earlier + lower, x);
+        place[i] = (earlier + lower) & 0xffff; /* changes nothing, but NVIDIA's compiler adds now, not later */
     }
 }
 
@@ -288,13 +294,30 @@ INLINED uint add_warps(const uint id, local uint *counts)
     return sum_of_warps;
 }
 
-/* Element i of an item in memory; missing ones are 0. */
-#define LOAD_ALL(type, to, from)                                                                      \
-    {                                                                                                 \
-        const uint first_ = id / WARP * (WARP * PER_ITEM) + id % WARP;                                \
-        _Pragma("unroll") for (uint i = 0; i < PER_ITEM; ++i)                                         \
-            (to)[i] = here == TILE || first_ + i * WARP < here ? (from)[first_ + i * WARP] : (type)0; \
+/* Then into the first places of the warps' keys. */
+INLINED void add_start(const uint id, local uint *counts, const uint start)
+{
+    volatile local uint *const of_digit = counts + id;
+#pragma unroll
+    for (uint w = 0; w < WARPS; ++w) of_digit[w * DIGITS] += start;
+}
+
+/* Element i of an item in memory; `none` if it is missing. Two loops, because loads behind a condition begin late. */
+#define LOAD_ALL(to, from, none)                                                                    \
+    if (here == TILE) {                                                                             \
+        _Pragma("unroll") for (uint i = 0; i < PER_ITEM; ++i)                                       \
+            (to)[i] = ((from) + first_of(id))[i * WARP];                                            \
+    } else {                                                                                        \
+        _Pragma("unroll") for (uint i = 0; i < PER_ITEM; ++i)                                       \
+            (to)[i] = first_of(id) + i * WARP < here ? ((from) + first_of(id))[i * WARP] : (none);  \
     }
+
+/* What crosses a barrier: through a volatile pointer because of the fault read_again, which NVIDIA's compiler lacks. */
+#ifdef NDR_PTX
+#define CROSSING
+#else
+#define CROSSING volatile
+#endif
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, ulong values_in_offset, global KEY *out,
@@ -303,16 +326,17 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
 {
     local uchar room[ROOM] __attribute__((aligned(16)));
     local sum bases[DIGITS];
-    local uint starts[DIGITS], scratch[SCRATCH], taken[1];
+    local uint scratch[SCRATCH], taken[1];
     local uint *const counts = (local uint *)room;
-    volatile local KEY *const keys = (local KEY *)room;
+    CROSSING local KEY *const keys = (local KEY *)room;
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     const uint id = ndr_local_id(g, 0);
     const ulong tiles = ndr_group_range(g, 0);
     if (id == 0) taken[0] = next_turn(g, open_slot(g, workspace, slot));
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong tile = ((volatile local uint *)taken)[0], first = tile * TILE;
+    const uint tile = ((volatile local uint *)taken)[0];
+    const ulong first = (ulong)tile * TILE;
     const uint here = (uint)min((ulong)TILE, count - first);
     const digit d = digit_at(flip, shift, bits);
     global sum *const sums = counts_in(workspace) + pass * DIGITS;
@@ -322,31 +346,30 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
     uint place[PER_ITEM];
     in += in_offset + first;
     values_in += (values_in_offset + first) * WORDS;
-    LOAD_ALL(KEY, key, in)
+    LOAD_ALL(key, in, (KEY)~flip)
     rank_keys(id, key, here, d, counts + id / WARP * DIGITS, scratch, place);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint own = 0;
     if (id < DIGITS) {
         own = add_warps(id, counts);
-        if (tile > 0) set_word(published + tile * DIGITS + id, COUNTED | own);
+        if (tile > 0) set_word(published + (ulong)tile * DIGITS + id, COUNTED | own);
     }
     const uint start = sum_lower(id, own, scratch);
-    if (id < DIGITS) starts[id] = start;
+    if (id < DIGITS) add_start(id, counts, start);
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i)
-        place[i] +=
-            counts[id / WARP * DIGITS + DIGIT_OF(place[i])] + ((volatile local uint *)starts)[DIGIT_OF(place[i])];
+        place[i] += ((volatile local uint *)counts)[id / WARP * DIGITS + digit_here(key[i], d, IS_IN(i))];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-    for (uint i = 0; i < PER_ITEM; ++i) keys[PLACE_OF(place[i])] = key[i];
+    for (uint i = 0; i < PER_ITEM; ++i) keys[place[i]] = key[i];
 #if KEEPS_VALUES
-    volatile local WORD *const values = (local WORD *)(room + VALUES_AT);
+    CROSSING local WORD *const values = (local WORD *)(room + VALUES_AT);
     WORD value[PER_ITEM];
-    LOAD_ALL(WORD, value, values_in)
+    LOAD_ALL(value, values_in, 0)
 #if HAS_ROOM
 #pragma unroll
-    for (uint i = 0; i < PER_ITEM; ++i) values[PLACE_OF(place[i])] = value[i];
+    for (uint i = 0; i < PER_ITEM; ++i) values[place[i]] = value[i];
 #endif
 #endif
     /* From the place in the tile to the place in the output. */
@@ -361,7 +384,7 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
         const uint at = i * GROUP + id;
         const KEY k = keys[at];
         moved[i] = digit_of(k, d);
-        if (here == TILE || at < here) {
+        if (at < here) {
             const sum to = bases[moved[i]] + at;
             out[to] = k;
 #if KEEPS_VALUES && HAS_ROOM
@@ -372,24 +395,23 @@ sort_sweep(global const KEY *in, ulong in_offset, global const WORD *values_in, 
 #if KEEPS_VALUES && !HAS_ROOM
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-    for (uint i = 0; i < PER_ITEM; ++i) values[PLACE_OF(place[i])] = value[i];
+    for (uint i = 0; i < PER_ITEM; ++i) values[place[i]] = value[i];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i) {
         const uint at = i * GROUP + id;
-        if (here == TILE || at < here) values_out[bases[moved[i]] + at] = values[at];
+        if (at < here) values_out[bases[moved[i]] + at] = values[at];
     }
 #elif !KEEPS_VALUES && !HAS_NO_VALUES
     volatile local ushort *const places = (local ushort *)(room + VALUES_AT);
-    const uint from = id / WARP * (WARP * PER_ITEM) + id % WARP;
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-    for (uint i = 0; i < PER_ITEM; ++i) places[PLACE_OF(place[i])] = (ushort)(from + i * WARP);
+    for (uint i = 0; i < PER_ITEM; ++i) places[place[i]] = (ushort)(first_of(id) + i * WARP);
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint i = 0; i < PER_ITEM; ++i) {
         const uint at = i * GROUP + id;
-        if (here == TILE || at < here) move_value(values_out, bases[moved[i]] + at, values_in, places[at], words);
+        if (at < here) move_value(values_out, bases[moved[i]] + at, values_in, places[at], words);
     }
 #endif
     (void)words, (void)values_in, (void)values_out;

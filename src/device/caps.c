@@ -212,6 +212,7 @@ static ndr_status read_abilities(cl_device_id device, const char *extensions, nd
                               && ndr_word_find(extensions, "cl_khr_int64_extended_atomics");
     info->has_sub_groups = sub_groups > 0 && ndr_cl.clGetKernelSubGroupInfo;
     caps->orders_device = (atomics & CL_DEVICE_ATOMIC_ORDER_ACQ_REL) && (atomics & CL_DEVICE_ATOMIC_SCOPE_DEVICE);
+    caps->limits_registers = ndr_word_find(extensions, "cl_nv_compiler_options") != NULL;
     caps->wait_helps = ndr_word_find(extensions, "cl_intel_exec_by_local_thread") != NULL;
     caps->wait_sleeps = info->type == NDR_DEVICE_TYPE_CPU && !caps->wait_helps;
     return NDR_OK;

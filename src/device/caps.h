@@ -18,6 +18,7 @@ typedef struct ndr_caps {
     bool wait_sleeps;    /* a waiting thread sleeps while the driver's threads run kernels on the host's cores */
     bool wait_helps;     /* a waiting thread runs commands, also those of other threads */
     unsigned registers;  /* of 32 bits that a group can have; 0 if the device does not report it */
+    bool limits_registers; /* its compiler takes -cl-nv-maxrregcount=, for the registers of an item */
     unsigned disabled;   /* bits of ndr_disable, from NDR_DISABLE; kernels get them as macros */
     uint64_t quirks;     /* faults that are avoided: bits of ndr_quirk */
     bool skips_selftest; /* NDR_SELFTEST=off: what self-tests found is ignored */

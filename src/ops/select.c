@@ -82,6 +82,8 @@ const char *ndr_op_lacks_vectors(const ndr_op_case *of)
     return ndr_has_vectors(of->caps) ? NULL : "the device is not a CPU whose items have vector registers";
 }
 
+const char *ndr_op_registers(const ndr_caps *caps) { return caps->limits_registers ? " -cl-nv-maxrregcount=64" : ""; }
+
 /* ---- choosing ---- */
 
 const char *ndr_op_cannot(const ndr_op_variant *variant, const void *request)

@@ -33,6 +33,10 @@ ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *contex
 /* Pure, unsuited() of variants whose items need vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_op_case *of);
 
+/* Pure: an option with a blank before it, or "". NVIDIA's compiler then lets an item of a group of any size have as many
+ * registers as it may, 64. Otherwise it takes fewer for the sake of more groups, and puts off loads for that. */
+const char *ndr_op_registers(const ndr_caps *caps);
+
 /* Select a variant for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, const void *request, ndr_event **event);
 

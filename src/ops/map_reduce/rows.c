@@ -6,8 +6,9 @@
 
 /* How a plan divides the work. */
 typedef struct division {
-    size_t lanes, items, group; /* items: of one result */
-    size_t span, blocks, parts; /* span: results of a group in a row; blocks of results, and parts of each */
+    size_t lanes, items, group;    /* items: of one result */
+    size_t span, blocks, parts;    /* span: results of a group in a row; blocks of results, and parts of each */
+    size_t part_group, part_items; /* of the groups that combine parts */
 } division;
 
 /* Elements of a result, of segments on average. */
@@ -63,14 +64,13 @@ static size_t power_of_two_below(size_t n)
     return power;
 }
 
-/* How many elements an item loads together: more where items read long rows, and have registers for it. */
+/* How many elements an item loads together: more where it has many of a row. */
 static size_t lanes_for(const ndr_map_reduce_request *r, size_t items)
 {
-    enum { FEW = 4, MANY = 8, SMALL = 4, LONG = 64, WIDE = 1 << 10 };
-    const ndr_reduced_layout *l = &r->layout;
-    const bool is_wide = l->is_along_reduced ? !ndr_has_segments(r->desc) : l->inner >= WIDE;
+    enum { FEW = 4, MANY = 16, BYTES = 64, LONG = 64 };
     if (r->desc->element) return 1;
-    return is_wide && r->value_bytes <= SMALL && l->row / items >= LONG ? MANY : FEW;
+    if (ndr_has_segments(r->desc) || r->layout.row / items < LONG) return FEW;
+    return ndr_clamp_size(power_of_two_below(BYTES / r->value_bytes), FEW, MANY);
 }
 
 /* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a
@@ -78,7 +78,8 @@ static size_t lanes_for(const ndr_map_reduce_request *r, size_t items)
  * of the items of a long segment, there are parts for one segment of all elements. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
-    enum { PREFERRED_GROUP = 256, TOGETHER = 32, WAVE = 1 << 18, LONGEST = 1 << 14, ENOUGH = 16 };
+    enum { PREFERRED_GROUP = 256, TOGETHER = 32, LONGEST = 1 << 14, ENOUGH = 16 };
+    enum { FULL = 512, WAVES = 1584 }; /* groups: 4 and 12 for each compute unit of the largest GPUs */
     const ndr_reduced_layout *l = &r->layout;
     const size_t count = mean_count(r);
     const size_t limit = ndr_min_size(ndr_min_size(caps->info.max_group_size, caps->info.max_local_size[2]),
@@ -94,19 +95,66 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
     d.lanes = lanes_for(r, d.items);
     d.blocks = ndr_ceil_div(l->kept, d.group / d.items);
     const size_t longest = ndr_quirk_is_on(caps->quirks, NDR_QUIRK_LOOPS_END_EARLY) ? l->count : count;
-    d.parts = d.blocks == 0
-                  ? 1
-                  : count_parts(WAVE / (d.blocks * d.group), count / (d.items * ENOUGH), longest, LONGEST * d.items);
+    const size_t wanted = d.blocks < FULL ? WAVES / ndr_max_size(d.blocks, 1) : 1;
+    d.parts = d.blocks == 0 ? 1 : count_parts(wanted, count / (d.items * ENOUGH), longest, LONGEST * d.items);
+    d.part_group = power_of_two_below(d.group);
+    d.part_items = ndr_min_size(power_of_two_below(ndr_max_size(d.parts / 4, 1)), d.part_group);
     return d;
+}
+
+/* ---- short rows ---- */
+
+enum { SHORT_ROWS_GROUP = 256 };
+
+/* An item combines few elements, which its group has room for in 32 KiB of local memory. Their number is a constant of
+ * the kernel, in steps, so that there are few programs. */
+static division divide_in_short_rows(const ndr_map_reduce_request *r)
+{
+    enum { BYTES = 96, STEP = 8 };
+    const ndr_reduced_layout *l = &r->layout;
+    const size_t most = BYTES / r->value_bytes;
+    division d = { .items = 1, .group = SHORT_ROWS_GROUP, .parts = 1 };
+    while (l->row > d.items * most) d.items *= 2;
+    d.lanes = ndr_min_size(ndr_ceil_div(ndr_ceil_div(l->row, d.items), STEP) * STEP, most);
+    d.span = d.group / d.items;
+    d.blocks = ndr_ceil_div(l->kept, d.span);
+    return d;
+}
+
+static const char *cannot_in_short_rows(const ndr_op_case *of)
+{
+    enum { LARGEST = 8, LONGEST = 1024 };
+    const ndr_map_reduce_request *r = of->request;
+    const ndr_reduced_layout *l = &r->layout;
+    if (r->desc->element || r->value_bytes > LARGEST) return "a value has more than 8 bytes, or a type of the caller's";
+    if (!l->is_along_reduced || ndr_has_segments(r->desc) || l->count != l->row || l->kept != l->inner)
+        return "results are not those of rows of neighbouring elements";
+    return l->row > LONGEST ? "rows have more than 1024 elements" : NULL;
+}
+
+static const char *unsuited_in_short_rows(const ndr_op_case *of)
+{
+    enum { SHORTEST = 4, MANY = 256 };
+    const ndr_map_reduce_request *r = of->request;
+    const ndr_device_info *device = &of->caps->info;
+    if (ndr_has_vectors(of->caps)) return "the device is a CPU whose items have vector registers";
+    if (ndr_min_size(device->max_group_size, device->max_local_size[2]) < SHORT_ROWS_GROUP)
+        return "the device has no groups of 256 items";
+    return r->layout.row < SHORTEST || divide_in_short_rows(r).blocks < MANY ? "there are few rows, or too short ones"
+                                                                             : NULL;
 }
 
 /* ---- both ---- */
 
-enum { CHUNKS, GROUPS };
+enum { CHUNKS, GROUPS, SHORT_ROWS };
 
 static division divide(const ndr_op_case *of)
 {
-    return of->variant->form == CHUNKS ? divide_in_chunks(of->request) : divide_in_groups(of->caps, of->request);
+    switch (of->variant->form) {
+    case CHUNKS: return divide_in_chunks(of->request);
+    case SHORT_ROWS: return divide_in_short_rows(of->request);
+    default: return divide_in_groups(of->caps, of->request);
+    }
 }
 
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
@@ -117,9 +165,17 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(d.blocks * d.parts * d.group, d.group),
                            .local_bytes = of->variant->form == GROUPS ? d.group * r->value_bytes : 0,
                            .workspace_bytes = d.parts > 1 ? NDR_WORKSPACE_HEAD_BYTES + partials * r->value_bytes : 0 };
-    snprintf(plan->options, sizeof plan->options, "-DALONG_REDUCED=%d -DLANES=%zu -DGROUP=%zu -DITEMS=%zu%s%s",
-             r->layout.is_along_reduced, d.lanes, d.group, d.items, ndr_has_segments(r->desc) ? " -DOFFSETS" : "",
-             of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "");
+    if (of->variant->form == SHORT_ROWS) {
+        plan->local_bytes = d.group * (d.lanes + 2) * r->value_bytes;
+        snprintf(plan->options, sizeof plan->options, "-DGROUP=%zu -DITEMS=%zu -DLENGTH=%zu", d.group, d.items,
+                 d.lanes);
+        return;
+    }
+    snprintf(plan->options, sizeof plan->options,
+             "-DALONG_REDUCED=%d -DLANES=%zu -DGROUP=%zu -DITEMS=%zu -DPART_GROUP=%zu -DPART_ITEMS=%zu%s%s%s",
+             r->layout.is_along_reduced, d.lanes, d.group, d.items, d.part_group, d.part_items,
+             ndr_has_segments(r->desc) ? " -DOFFSETS" : "",
+             of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "", ndr_op_registers(of->caps));
 }
 
 static ndr_status launch(ndr_op_job *job)
@@ -149,8 +205,9 @@ static ndr_status launch(ndr_op_job *job)
     memcpy(all + count, more, sizeof more);
     NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, all, count + NDR_COUNT_OF(more)));
     if (d.parts == 1) return NDR_OK;
-    const size_t results = job->of.variant->form == CHUNKS ? d.lanes : d.group / d.items;
-    const ndr_nd_range second = ndr_nd_range_1d(ndr_ceil_div(l->kept, results) * d.group, d.group);
+    const bool is_chunks = job->of.variant->form == CHUNKS;
+    const size_t results = is_chunks ? d.lanes : d.part_group / d.part_items, group = is_chunks ? 1 : d.part_group;
+    const ndr_nd_range second = ndr_nd_range_1d(ndr_ceil_div(l->kept, results) * group, group);
     return ndr_op_launch_v(job, job->others[0], &second, all, count + NDR_COUNT_OF(more));
 }
 
@@ -175,7 +232,18 @@ static const ndr_op_variant groups = {
     .plan = plan,
     .launch = launch,
 };
-static const ndr_op_variant *const variants[] = { &chunks, &groups };
+static const ndr_op_variant short_rows = {
+    .name = "short_rows",
+    .file = "map_reduce/short_rows.cl",
+    .kernel = "map_reduce_short_rows",
+    .form = SHORT_ROWS,
+    .cannot = cannot_in_short_rows,
+    .unsuited = unsuited_in_short_rows,
+    .write = ndr_map_reduce_write,
+    .plan = plan,
+    .launch = launch,
+};
+static const ndr_op_variant *const variants[] = { &chunks, &short_rows, &groups };
 
 /* One operation for each element of a value after the first. */
 static ndr_op_work work_of(const void *request)

@@ -5,9 +5,9 @@
 
 #include "shared/exact.h"
 
-static size_t cells_of(const ndr_reduce_request *r)
+static size_t stored_of(const ndr_reduce_request *r)
 {
-    return (size_t)NDR_EXACT_CELLS(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
+    return (size_t)NDR_EXACT_STORED(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
 }
 
 /* Items that each have so many elements of a block. */
@@ -21,15 +21,15 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, bool is_chunks, 
 {
     enum { MAX_GROUPS = 512, MAX_CHUNKS = 128, HALVES = 6 /* of an item, at most */ };
     const ndr_reduce_request *r = of->request;
-    const size_t cells = cells_of(r);
+    const size_t stored = stored_of(r);
     const size_t groups = ndr_min_size(blocks_of(r, group, is_chunks), is_chunks ? MAX_CHUNKS : MAX_GROUPS);
-    *plan =
-        (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
-                       .local_bytes = ndr_max_size(cells + group * HALVES + 1, NDR_EXACT_MAX_CELLS) * sizeof(cl_long),
-                       .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * cells * sizeof(cl_long) };
-    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s",
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
+                           .local_bytes = (stored + ndr_max_size(group * HALVES, stored) + 1) * sizeof(cl_long),
+                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * stored * sizeof(cl_long) };
+    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s%s",
              r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong", group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
-             is_chunks && of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "");
+             is_chunks && of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "",
+             is_chunks ? "" : ndr_op_registers(of->caps));
 }
 
 static void plan_chunks(const ndr_op_case *of, ndr_op_plan *plan) { plan_groups_of(of, 1, true, plan); }
@@ -43,16 +43,18 @@ static void plan_groups(const ndr_op_case *of, ndr_op_plan *plan)
     plan_groups_of(of, group, false, plan);
 }
 
-/* Each group stores a long number; one group adds them. */
+/* Each group stores a long number; one group adds them: the last one, or that of a second launch. */
 static ndr_status launch(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;
     const size_t group = job->plan.range.local.size[0], groups = job->plan.range.global.size[0] / group;
-    const size_t limit = ndr_min_size(job->others[0]->info.max_group_size, job->of.caps->info.max_group_size);
-    const size_t rounding = ndr_min_size(NDR_EXACT_MAX_CELLS, limit);
     const bool is_chunks = job->of.variant->unsuited != NULL;
     NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, NDR_NUMERICS_INPUT(r, blocks_of(r, group, is_chunks)),
-                          ndr_op_workspace_arg(job)));
+                          ndr_op_workspace_arg(job), ndr_op_take_slot(job), r->output.buffer, r->output.offset));
+    if (job->of.caps->orders_device) return NDR_OK;
+    enum { ROUNDING = 256 };
+    const size_t limit = ndr_min_size(job->others[0]->info.max_group_size, job->of.caps->info.max_group_size);
+    const size_t rounding = ndr_min_size(ROUNDING, limit);
     return ndr_op_launch(job, job->others[0], ndr_nd_range_1d(rounding, rounding), ndr_op_workspace_arg(job), groups,
                          r->output.buffer, r->output.offset);
 }

@@ -12,20 +12,21 @@ typedef struct sizes {
     size_t group, lanes, vectors, tiles; /* items; elements of a vector, vectors of an item; tiles of all */
 } sizes;
 
-/* A tile, two parts for each item, which with segments have a flag, and what else the kernel declares. */
-static size_t local_bytes(const ndr_scan_request *r, size_t group, size_t vectors)
+/* A tile, parts, which with segments have a flag, and what else the kernel declares. Copies go with PTX, whose warps
+ * have one part; otherwise items have two. */
+static size_t local_bytes(unsigned form, const ndr_scan_request *r, size_t group, size_t vectors)
 {
-    enum { OTHERS = 64 };
-    const size_t bytes = r->input.element_bytes;
-    return group * vectors * NDR_TILE_VECTOR_BYTES
-           + 2 * group * (r->segments ? 2 * ndr_max_size(bytes, sizeof(cl_uint)) : bytes) + OTHERS;
+    enum { OTHERS = 64, WARP = 32 };
+    const size_t bytes = r->input.element_bytes, flag = r->segments ? ndr_max_size(bytes, sizeof(cl_uint)) : 0;
+    const size_t parts = form == BY_COPIES && !r->segments ? group / WARP : 2 * group;
+    return group * vectors * NDR_TILE_VECTOR_BYTES + parts * (bytes + flag) + OTHERS;
 }
 
 /* Larger tiles pass fewer parts on; smaller ones leave more groups on a compute unit. Copies take no registers. An odd
  * number of vectors keeps items in different banks. Items note cuts in 64 bits. */
 static size_t most_vectors(unsigned form, const ndr_scan_request *r)
 {
-    enum { OF_ITEMS = 7, OF_COPIES = 9, CUTS = 64 };
+    enum { OF_ITEMS = 7, OF_COPIES = 11, CUTS = 64 };
     const size_t most = form == BY_COPIES ? OF_COPIES : OF_ITEMS;
     const size_t of_cuts = CUTS * r->input.element_bytes / NDR_TILE_VECTOR_BYTES - 1;
     return r->segments ? ndr_min_size(most, of_cuts) : most;
@@ -40,8 +41,11 @@ static sizes sizes_for(const ndr_op_case *of)
     sizes s = { .group = PREFERRED_GROUP,
                 .lanes = NDR_TILE_VECTOR_BYTES / r->input.element_bytes,
                 .vectors = most_vectors(of->variant->form, r) };
-    while (s.group > 2 && (s.group > limit || local_bytes(r, s.group, 1) > device->local_memory_bytes)) s.group /= 2;
-    while (s.vectors > 1 && local_bytes(r, s.group, s.vectors) > device->local_memory_bytes) s.vectors -= 2;
+    while (s.group > 2
+           && (s.group > limit || local_bytes(of->variant->form, r, s.group, 1) > device->local_memory_bytes))
+        s.group /= 2;
+    while (s.vectors > 1 && local_bytes(of->variant->form, r, s.group, s.vectors) > device->local_memory_bytes)
+        s.vectors -= 2;
     s.tiles = ndr_max_size(ndr_ceil_div(r->input.cols, s.group * s.vectors * s.lanes), 1);
     return s;
 }
@@ -60,7 +64,7 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     const sizes s = sizes_for(of);
     char macros[96];
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.tiles * s.group, s.group),
-                           .local_bytes = local_bytes(r, s.group, s.vectors),
+                           .local_bytes = local_bytes(of->variant->form, r, s.group, s.vectors),
                            .workspace_bytes = s.tiles > 1 ? NDR_WORKSPACE_HEAD_BYTES : 0,
                            .numbered_bytes = s.tiles > 1 ? numbered_bytes(r, &s) : 0 };
     snprintf(macros, sizeof macros, "-DGROUP=%zu -DLANES=%zu -DVECTORS=%zu%s", s.group, s.lanes, s.vectors,

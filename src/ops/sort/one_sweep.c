@@ -25,7 +25,7 @@ static size_t local_bytes(const ndr_sort_request *r, const sizes *s)
     const size_t counts = s->group / WARP * NDR_SORT_DIGITS * sizeof(cl_uint), tile = s->group * s->per_item;
     const size_t keys = tile * ndr_dtype_size(r->dtype), values = tile * value_bytes(r);
     const size_t elements = s->has_room ? keys + values : ndr_max_size(keys, values);
-    return ndr_max_size(counts, elements) + NDR_SORT_DIGITS * (s->sum_bytes + sizeof(cl_uint)) + OTHERS;
+    return ndr_max_size(counts, elements) + NDR_SORT_DIGITS * s->sum_bytes + OTHERS;
 }
 
 /* ---- sizes ---- */
@@ -59,16 +59,23 @@ static size_t counts_for(const ndr_sort_request *r, const sizes *s)
     return ndr_ceil_div(all, sizeof(cl_ulong));
 }
 
+/* As in ndr_sort_flip_arg(). */
+static bool is_flipped(const ndr_sort_request *r)
+{
+    const ndr_dtype_info *type = ndr_dtype_describe(r->dtype);
+    return r->is_descending || (type->is_signed && !type->is_float);
+}
+
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_sort_request *r = of->request;
     const sizes s = sizes_for(of->caps, r);
-    char more[120];
+    char more[160];
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(s.tiles * s.group, s.group),
                            .local_bytes = local_bytes(r, &s),
                            .workspace_bytes = ndr_sort_workspace_bytes(r, counts_for(r, &s)) };
-    snprintf(more, sizeof more, "-DGROUP=%zu -DPER_ITEM=%zu -DBEGIN_BIT=%u -DBITS=%u -DPASSES=%u%s%s%s", s.group,
-             s.per_item, r->begin_bit, r->bits, ndr_sort_passes(r),
+    snprintf(more, sizeof more, "-DGROUP=%zu -DPER_ITEM=%zu -DBEGIN_BIT=%u -DBITS=%u -DPASSES=%u%s%s%s%s", s.group,
+             s.per_item, r->begin_bit, r->bits, ndr_sort_passes(r), is_flipped(r) ? "" : " -DIS_FLIPPED=0",
              s.sum_bytes == sizeof(cl_ulong) ? " -DIS_LARGE=1" : "", s.has_room ? " -DHAS_ROOM=1" : "",
              s.is_patched ? " -DNDR_PTX_GROUPS=2" : "");
     ndr_sort_print_options(r, more, plan->options);
