@@ -325,7 +325,7 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 {
     (void)state;
     ndr_caps caps = caps_with_warps();
-    assert_takes("mma", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
+    assert_takes("residues", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
     assert_takes("mma", &caps, product_of(1000, 1000, 1000, NDR_DTYPE_F64));
     assert_takes("blocked", &caps, product_of(128, 128, 8192, NDR_DTYPE_F64)); /* in parts of the depth */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F64));
@@ -427,12 +427,18 @@ static ndr_op_plan plan_of_units(const ndr_caps *caps, const ndr_matmul_request 
     return ndr_op_make_plan(units, caps, product);
 }
 
-static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
+static void check_blocks_of_units(const ndr_matmul_request *product, unsigned teams, unsigned blocks, unsigned width)
 {
     const ndr_caps caps = caps_with_warps();
     const ndr_op_plan plan = plan_of_units(&caps, product);
     assert_int_equal(number_after(plan.options, "-DTEAMS="), teams);
+    assert_int_equal(number_after(plan.options, "-DBLOCKS="), blocks);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+}
+
+static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
+{
+    check_blocks_of_units(product, teams, 1, width);
 }
 
 static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, unsigned width)
@@ -447,7 +453,8 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
     (void)state;
     check_tile_of_units(4096, 4096, 4096, 2, 256);
     check_tile_of_units(2048, 2048, 2048, 2, 256);
-    check_tile_of_units(3072, 3072, 3072, 2, 192);
+    check_tile_of_units(3072, 3072, 3072, 3, 192);
+    check_tile_of_units(1536, 1536, 1536, 2, 192);
     check_tile_of_units(1024, 1024, 1024, 1, 128);
     check_tile_of_units(512, 512, 512, 1, 64);
     check_tile_of_units(5, 40, 8, 1, 64); /* of proofs */
@@ -456,10 +463,12 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
     check_units(&triangle, 1, 128);
     check_tile_of_units(259, 6536, 136, 1, 256);
     check_tile_of_units(203, 6536, 115, 2, 128);
-    check_tile_of_units(331, 8176, 136, 2, 192);
+    check_tile_of_units(331, 8128, 136, 2, 192);
     check_tile_of_units(1660, 2552, 200, 2, 256);
     check_tile_of_units(534, 5224, 72, 3, 128);
     check_tile_of_units(1660, 2568, 400, 3, 192);
+    const ndr_matmul_request within_lines = product_of(1530, 4104, 136, NDR_DTYPE_F16);
+    check_blocks_of_units(&within_lines, 2, 2, 192);
 }
 
 /* Groups of one round; stages within the local memory that such a device has; sums of parts in the workspace. */
@@ -509,21 +518,16 @@ static void test_tuning__units_copy_what_the_copy_engine_cannot_read(void **stat
     assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves / 2);
 }
 
-/* Rows that begin within lines of the cache make each stage slower: of large products they are copied, if there is
- * memory. */
-static void test_tuning__units_copy_rows_within_lines_if_that_pays(void **state)
+/* Rows that begin within lines of the cache take two of them, so larger tiles are faster. */
+static void test_tuning__units_take_larger_tiles_of_rows_within_lines(void **state)
 {
     (void)state;
-    ndr_caps caps = caps_with_warps();
     ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F16);
-    const size_t in_place = plan_of_units(&caps, &product).workspace_bytes, halves = (size_t)4096 * 4096 * 2;
-    product.a.pitch = 4104;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves);
-    product.b.pitch = 4104;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + 2 * halves);
-    caps.info.global_memory_bytes = 2 * halves * 8;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
-    assert_null(ndr_op_unsuited(variant_of(&ndr_matmul_operation, "units"), &caps, &product));
+    product.a.pitch = product.b.pitch = 4104;
+    check_blocks_of_units(&product, 2, 2, 192);
+    product.a.pitch = 4106; /* copied, with rows at lines */
+    product.b.pitch = 4096;
+    check_blocks_of_units(&product, 2, 1, 256);
 }
 
 static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
@@ -747,6 +751,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
     "more than 8 columns; "
 #define NO_MMA                                                                                             \
+    "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
     "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
     "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
@@ -1215,7 +1220,7 @@ int main(void)
         cmocka_unit_test(test_tuning__units_take_the_tiles_that_fill_the_device),
         cmocka_unit_test(test_tuning__plans_of_units_fit_the_device),
         cmocka_unit_test(test_tuning__units_copy_what_the_copy_engine_cannot_read),
-        cmocka_unit_test(test_tuning__units_copy_rows_within_lines_if_that_pays),
+        cmocka_unit_test(test_tuning__units_take_larger_tiles_of_rows_within_lines),
         cmocka_unit_test(test_tuning__units_refuse_what_they_cannot_multiply),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
