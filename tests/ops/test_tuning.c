@@ -551,6 +551,81 @@ static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
     assert_string_equal(ndr_op_unsuited(units, &caps, &product), "the products are too small for matrix units");
 }
 
+/* ---- wide ---- */
+
+static ndr_op_plan plan_of_wide(size_t m, size_t n, size_t k)
+{
+    const ndr_caps caps = caps_with_warps();
+    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F32);
+    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
+    assert_null(ndr_op_cannot(wide, &product));
+    return ndr_op_make_plan(wide, &caps, &product);
+}
+
+static void check_wide(size_t m, size_t n, size_t k, unsigned rows, bool is_in_parts)
+{
+    const ndr_op_plan plan = plan_of_wide(m, n, k);
+    print_message("%zu x %zu x %zu: %s\n", m, n, k, plan.options);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), rows);
+    assert_int_equal(plan.workspace_bytes > 0, is_in_parts);
+}
+
+static void test_tuning__few_rows_of_floats_read_b_once(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    assert_takes("wide", &caps, product_of(64, 16384, 4096, NDR_DTYPE_F32));
+    assert_takes("wide", &caps, product_of(33, 50000, 1000, NDR_DTYPE_F32));
+    assert_takes("wide", &caps, product_of(128, 128, 65536, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(129, 16384, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(64, 1024, 1024, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(23, 4096, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(64, 50000, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
+    check_wide(64, 16384, 4096, 64, false);
+    check_wide(128, 16384, 4096, 128, false);
+    check_wide(128, 128, 65536, 128, true);
+    check_wide(33, 1000, 4097, 64, true); /* of proofs */
+    check_wide(128, 128, 515, 128, true);
+    check_wide(127, 20000, 69, 128, false);
+    check_wide(40, 19000, 131, 64, false);
+}
+
+static void test_tuning__plans_of_wide_fit_the_device(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    for (size_t m = 1; m <= 128; ++m)
+        for (size_t n = 0; n < COUNT_OF(sizes); ++n)
+            for (size_t k = 64; k < 70000; k = k * 3 + 1) {
+                const ndr_op_plan plan = plan_of_wide(m, sizes[n], k);
+                const size_t groups = plan.range.global.size[0] / plan.range.local.size[0];
+                assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
+                assert_true(groups > 0 && groups <= caps.info.compute_units);
+                assert_true(number_after(plan.options, "-DTILE_N=") >= m);
+            }
+}
+
+static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
+{
+    (void)state;
+    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
+    const ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(129, 4096, 4096, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(wide, &product), "c has more than 128 rows");
+    product = product_of(128, 4096, 63, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(wide, &product),
+                        "its error is shown to be within the bound only from a depth of 64 on");
+    product = product_of(128, 4096, 4096, NDR_DTYPE_F64);
+    assert_string_equal(ndr_op_cannot(wide, &product), "the elements are not f32");
+    product = product_of(23, 4096, 4096, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "c has fewer than 24 rows");
+    product = product_of(64, 64, 64, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "the product is too small for matrix units");
+    product.b.pitch = 1 << 24;
+    assert_string_equal(ndr_op_cannot(wide, &product),
+                        ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &product));
+}
+
 /* ---- parts ---- */
 
 static void check_plan_of_parts(const ndr_caps *caps, const ndr_op_plan *plan)
@@ -753,9 +828,10 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
 #define NO_MMA                                                                                             \
     "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
-    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
-    "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
-    "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
+    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not wide: the device lacks PTX " \
+    "that multiplies few rows of bfloat16; not rounded: the device lacks PTX that multiplies matrices of " \
+    "rounded elements; not halves: the device lacks PTX that multiplies matrices of half; not split: the " \
+    "device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
@@ -1222,6 +1298,9 @@ int main(void)
         cmocka_unit_test(test_tuning__units_copy_what_the_copy_engine_cannot_read),
         cmocka_unit_test(test_tuning__units_take_larger_tiles_of_rows_within_lines),
         cmocka_unit_test(test_tuning__units_refuse_what_they_cannot_multiply),
+        cmocka_unit_test(test_tuning__few_rows_of_floats_read_b_once),
+        cmocka_unit_test(test_tuning__plans_of_wide_fit_the_device),
+        cmocka_unit_test(test_tuning__wide_refuses_what_it_cannot_multiply),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
         cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),

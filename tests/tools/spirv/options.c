@@ -371,6 +371,7 @@ static void print_units(void)
     print_narrow(&caps);
     for (size_t i = 0; i < COUNT_OF(shapes); ++i)
         print_product(&caps, NDR_DTYPE_F16, shapes[i][0], shapes[i][1], shapes[i][2]);
+    print_product(&caps, NDR_DTYPE_F32, 128, 128, 515); /* the other one of `wide` */
 }
 
 int main(int argc, char **argv)
