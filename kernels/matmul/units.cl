@@ -4,11 +4,11 @@
  *   forms.
  *
  * A group computes one TILE_M x TILE_N tile of C after the other. Its last warps let the copy engine bring the steps of
- * A and B to local memory, into STAGES stages in turn; TEAMS teams of 4 warps multiply 64 rows each. Each stage has two
- * barriers: `full` ends a phase when its bytes have come, `empty` when all teams have read them. The copy engine takes
- * the matrices where they are, and the matrix units take those of 16 bits in either order, so nothing is packed. Bytes
- * they take along k alone. Matrices that are stored otherwise, or whose rows do not begin at multiples of 16 bytes, are
- * copied to the workspace by gemm_units_bring(), and those whose rows do not begin at lines of the cache, if that pays.
+ * A and B to local memory, into STAGES stages in turn; TEAMS teams of 4 warps multiply BLOCKS times 64 rows each. Each
+ * stage has two barriers: `full` ends a phase when its bytes have come, `empty` when all teams have read them. The copy
+ * engine takes the matrices where they are, and the matrix units take those of 16 bits in either order, so nothing is
+ * packed. Bytes they take along k alone. Matrices that are stored otherwise, or whose rows do not begin at multiples of
+ * 16 bytes, are copied to the workspace by gemm_units_bring().
  *
  * Tiles that leave matrix units idle, the last ones or all of them, are computed in parts of the depth: their sums go
  * to the workspace, and gemm_units_add() adds them, always in the same order. */
@@ -19,6 +19,7 @@
 #define IN f16
 #define OUT f16
 #define TEAMS 2    /* 1 to 3 */
+#define BLOCKS 1   /* 1 or 2: of 64 rows of C that a team multiplies */
 #define TILE_N 256 /* 64, 128, 192 or 256 columns of C */
 #define STAGES 4
 #endif
@@ -109,8 +110,8 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 
 #define TEAM 128 /* items */
 #define GROUP (TEAM * (TEAMS + 1))
-#define TILE_M (64 * TEAMS)
-#define SUMS (TILE_N / 2)                /* of an item */
+#define TILE_M (64 * TEAMS * BLOCKS)
+#define SUMS (TILE_N / 2)                /* of an item, for a block */
 #define STEPS (BOX_ROW_BYTES / IN_BYTES) /* of a stage */
 #define BOX_BYTES (64 * BOX_ROW_BYTES)
 #define A_BYTES (TILE_M * BOX_ROW_BYTES) /* of a stage */
@@ -121,7 +122,7 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 #define OUT_COLS (BOXES * BOX_COLS)
 
 #define SHARES NDR_UNITS_SHARES
-#define SOME_SUMS 32 /* for which C is loaded at once */
+#define SOME_SUMS (BLOCKS == 1 ? 32 : 16) /* for which C is loaded at once */
 
 /* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
 #define SUM4_float float4
@@ -241,7 +242,8 @@ INLINE void bring_units(const product *p, global const uchar *maps, uint memory,
             barrier_expect(bytes, STAGE_BYTES);
 #if TRANSPOSES_A
 #pragma unroll
-            for (uint t = 0; t < TEAMS; ++t) box_load(to + t * BOX_BYTES, a_map, u.row + 64 * t, step, of_a, bytes);
+            for (uint t = 0; t < TEAMS * BLOCKS; ++t)
+                box_load(to + t * BOX_BYTES, a_map, u.row + 64 * t, step, of_a, bytes);
 #else
             box_load(to, a_map, step, u.row, of_a, bytes);
 #endif
@@ -283,7 +285,9 @@ INLINE void add_stages(T *sum, uint team, uint stages, uint memory, uint full, u
         const uint from = memory + at->stage * STAGE_BYTES;
         barrier_wait(full + 8 * at->stage, at->phase);
         begin_products();
-        MULTIPLY(sum, from + team * BOX_BYTES, from + A_BYTES, s);
+#pragma unroll
+        for (uint b = 0; b < BLOCKS; ++b)
+            MULTIPLY(sum + b * SUMS, from + (team * BLOCKS + b) * BOX_BYTES, from + A_BYTES, s);
         end_products();
         wait_for_earlier_products();
         if (s > 0 && tells) barrier_arrive(empty + 8 * used);
@@ -310,10 +314,12 @@ static inline global OUT_T *element_of(const product *p, uint which, uint row, u
     return p->c + which * p->c_stride + row * p->c_pitch + col;
 }
 
-/* The elements of C in the places of an item's sums. */
+/* The elements of C in the places of an item's sums. Compilers do not see that some rows are those of other calls:
+ * otherwise they compute all addresses in advance, for which there are no registers. */
 INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col, uint count)
 {
     const bool is_inside = p->c_is_mapped && u->row + TILE_M <= p->m && u->col + TILE_N <= p->n;
+    asm volatile("" : "+r"(row), "+r"(col));
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; s += 2) {
         if (s >= count) break;
@@ -383,14 +389,14 @@ INLINE void put_results(uint out, const STORED_T *results, uint first)
 }
 
 /* Store what is there, from column `first` of a tile on, without the copy engine. */
-INLINE void store_plainly(const product *p, const unit *u, uint team, uint out, uint first)
+INLINE void store_plainly(const product *p, const unit *u, uint block, uint out, uint first)
 {
     const uint lane = get_local_id(0) % 32, cols = min((uint)OUT_COLS, TILE_N - first);
     for (uint i = 0; i < 16; ++i) {
         const uint row = get_local_id(0) % TEAM / 32 * 16 + i;
         for (uint col = lane; col < cols; col += 32) {
             const uint at = place_of(out, row, col * OUT_BYTES / 16) + col * OUT_BYTES % 16;
-            const uint c_row = u->row + 64 * team + row, c_col = u->col + first + col;
+            const uint c_row = u->row + 64 * block + row, c_col = u->col + first + col;
             if (is_in_c(p, c_row, c_col))
                 *(global OUT_BITS *)element_of(p, u->product, c_row, c_col) = *PTX_POINTER(const OUT_BITS, at);
         }
@@ -399,12 +405,12 @@ INLINE void store_plainly(const product *p, const unit *u, uint team, uint out, 
 
 static inline void join_team(uint team) { JOIN_ITEMS(1 + team, 128); }
 
-/* The results of a whole tile, by a team, some columns after the other through local memory. */
-INLINE void store_sums(const product *p, const unit *u, uint team, const T *sum, uint out,
+/* The results of a block of a whole tile, by a team, some columns after the other through local memory. */
+INLINE void store_sums(const product *p, const unit *u, uint team, uint block, const T *sum, uint out,
                        global const uchar *map EPILOGUE_PARAMETERS)
 {
     const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
-    const uint row = u->row + 64 * team + row_of_item(), col = u->col + col_of_item();
+    const uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
 #pragma unroll
     for (uint first = 0; first < SUMS; first += OUT_COLS / 2) {
         if (tells) wait_for_reads();
@@ -419,12 +425,12 @@ INLINE void store_sums(const product *p, const unit *u, uint team, const T *sum,
         if (is_mapped) show_to_engine();
         join_team(team);
         if (!is_mapped) {
-            store_plainly(p, u, team, out, 2 * first);
+            store_plainly(p, u, block, out, 2 * first);
         } else if (tells) {
 #pragma unroll
             for (uint i = 0; i < BOXES; ++i)
                 if (2 * first + i * BOX_COLS < TILE_N)
-                    box_store(map, u->col + 2 * first + i * BOX_COLS, u->row + 64 * team, u->product,
+                    box_store(map, u->col + 2 * first + i * BOX_COLS, u->row + 64 * block, u->product,
                               out + i * BOX_BYTES);
             end_stores();
         }
@@ -433,15 +439,15 @@ INLINE void store_sums(const product *p, const unit *u, uint team, const T *sum,
 
 /* ---- parts of tiles ---- */
 
-/* The sums of a team for a part: [sum / 4][item]. */
-static inline global SUM4 *sums_of(global SUM4 *sums, uint part, uint team)
+/* The sums of a block for a part: [sum / 4][item]. */
+static inline global SUM4 *sums_of(global SUM4 *sums, uint part, uint block)
 {
-    return sums + ((ulong)part * TEAMS + team) * (SUMS / 4 * TEAM);
+    return sums + ((ulong)part * (TEAMS * BLOCKS) + block) * (SUMS / 4 * TEAM);
 }
 
-INLINE void store_part(global SUM4 *sums, const unit *u, uint team, const T *sum)
+INLINE void store_part(global SUM4 *sums, const unit *u, uint block, const T *sum)
 {
-    global SUM4 *const to = sums_of(sums, u->part, team) + get_local_id(0) % TEAM;
+    global SUM4 *const to = sums_of(sums, u->part, block) + get_local_id(0) % TEAM;
 #pragma unroll
     for (uint s = 0; s < SUMS; s += 4) to[s / 4 * TEAM] = (SUM4)(sum[s], sum[s + 1], sum[s + 2], sum[s + 3]);
 }
@@ -528,48 +534,58 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAME
     const uint boxes = out + team * (BOXES * BOX_BYTES);
     ring at = { 0, 0 };
     place found = { 0, 0, 0, 0 };
-    T sum[SUMS];
+    T sum[BLOCKS * SUMS];
 #pragma unroll
-    for (uint s = 0; s < SUMS; ++s) sum[s] = 0;
+    for (uint s = 0; s < BLOCKS * SUMS; ++s) sum[s] = 0;
     if (item % TEAM == 0 && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
     for (uint i = get_group_id(0); i < units; i += get_num_groups(0)) {
         const unit u = find_unit(&p, i, &found);
         add_stages(sum, team, u.stages, memory, full, empty, &at);
-        if (u.is_whole) store_sums(&p, &u, team, sum, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
-        else store_part(SUMS_OF_PARTS, &u, team, sum);
+#pragma unroll
+        for (uint b = 0; b < BLOCKS; ++b) {
+            const uint block = team * BLOCKS + b;
+            const T *const of_block = sum + b * SUMS;
+            if (u.is_whole)
+                store_sums(&p, &u, team, block, of_block, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
+            else store_part(SUMS_OF_PARTS, &u, block, of_block);
+        }
     }
     if (item % TEAM == 0) wait_for_stores();
 }
 
-/* Over the tiles in parts: for each a group for 4 sums of each item of each team. Its items add a share of the parts
- * each: one after the other all parts would take as long as the products. */
+/* Over groups that take the 4 sums of each item of a block in turn, for all blocks of the tiles in parts. The items of
+ * a group add a share of the parts each: one after the other all parts would take as long as the products. */
 kernel __attribute__((reqd_work_group_size(SHARES *TEAM, 1, 1))) void gemm_units_add(PARAMETERS MORE_PARAMETERS)
 {
     local SUM4 of_shares[SHARES * TEAM];
     if (!IS_NEEDED) return;
-    const uint share = get_local_id(0) / TEAM;
     const product p = PRODUCT;
-    const uint quads = SUMS / 4, quad = get_group_id(0) % quads, team = get_group_id(0) / quads % TEAMS;
-    const uint tile = get_group_id(0) / (quads * TEAMS);
+    const uint share = get_local_id(0) / TEAM, item = get_local_id(0) % TEAM, quads = SUMS / 4;
+    const uint divided = (units - whole) / parts;
     place found = { 0, 0, 0, 0 };
-    const unit u = find_unit(&p, whole + tile * parts, &found);
-    global const SUM4 *from = sums_of(SUMS_OF_PARTS, u.part, team) + quad * TEAM + get_local_id(0) % TEAM;
-    SUM4 all = 0;
+    for (uint i = get_group_id(0); i < divided * (TEAMS * BLOCKS) * quads; i += get_num_groups(0)) {
+        const uint quad = i % quads, block = i / quads % (TEAMS * BLOCKS), tile = i / quads / (TEAMS * BLOCKS);
+        const unit u = find_unit(&p, whole + tile * parts, &found);
+        global const SUM4 *const from = sums_of(SUMS_OF_PARTS, u.part, block) + quad * TEAM + item;
+        SUM4 all = 0;
 #pragma unroll 8
-    for (uint i = share; i < parts; i += SHARES) all += from[(ulong)i * (TEAMS * SUMS / 4 * TEAM)];
-    of_shares[get_local_id(0)] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (share > 0) return;
+        for (uint j = share; j < parts; j += SHARES) all += from[(ulong)j * (TEAMS * BLOCKS * SUMS / 4 * TEAM)];
+        of_shares[get_local_id(0)] = all;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (share == 0) {
 #pragma unroll
-    for (uint i = 1; i < SHARES; ++i) all += of_shares[i * TEAM + get_local_id(0)];
-    const T sum[4] = { all.x, all.y, all.z, all.w };
-    const uint row = u.row + 64 * team + row_of_item(), col = u.col + 8 * quad + col_of_item();
-    STORED_T results[4];
-    finish(results, sum, &p, &u, row, col, 4 EPILOGUE_ARGUMENTS);
+            for (uint j = 1; j < SHARES; ++j) all += of_shares[j * TEAM + item];
+            const T sum[4] = { all.x, all.y, all.z, all.w };
+            const uint row = u.row + 64 * block + row_of_item(), col = u.col + 8 * quad + col_of_item();
+            STORED_T results[4];
+            finish(results, sum, &p, &u, row, col, 4 EPILOGUE_ARGUMENTS);
 #pragma unroll
-    for (uint s = 0; s < 4; ++s)
-        if (is_in_c(&p, row + s / 2 * 8, col + s % 2))
-            STORE_OUT(element_of(&p, u.product, row + s / 2 * 8, col + s % 2), 0, results[s]);
+            for (uint s = 0; s < 4; ++s)
+                if (is_in_c(&p, row + s / 2 * 8, col + s % 2))
+                    STORE_OUT(element_of(&p, u.product, row + s / 2 * 8, col + s % 2), 0, results[s]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
 }
 
 #endif

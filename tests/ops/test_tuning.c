@@ -446,12 +446,18 @@ static ndr_op_plan plan_of_units(const ndr_caps *caps, const ndr_matmul_request 
     return ndr_op_make_plan(units, caps, product);
 }
 
-static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
+static void check_blocks_of_units(const ndr_matmul_request *product, unsigned teams, unsigned blocks, unsigned width)
 {
     const ndr_caps caps = caps_with_warps();
     const ndr_op_plan plan = plan_of_units(&caps, product);
     assert_int_equal(number_after(plan.options, "-DTEAMS="), teams);
+    assert_int_equal(number_after(plan.options, "-DBLOCKS="), blocks);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
+}
+
+static void check_units(const ndr_matmul_request *product, unsigned teams, unsigned width)
+{
+    check_blocks_of_units(product, teams, 1, width);
 }
 
 static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, unsigned width)
@@ -466,7 +472,8 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
     (void)state;
     check_tile_of_units(4096, 4096, 4096, 2, 256);
     check_tile_of_units(2048, 2048, 2048, 2, 256);
-    check_tile_of_units(3072, 3072, 3072, 2, 192);
+    check_tile_of_units(3072, 3072, 3072, 3, 192);
+    check_tile_of_units(1536, 1536, 1536, 2, 192);
     check_tile_of_units(1024, 1024, 1024, 1, 128);
     check_tile_of_units(512, 512, 512, 1, 64);
     check_tile_of_units(5, 40, 8, 1, 64); /* of proofs */
@@ -475,10 +482,12 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
     check_units(&triangle, 1, 128);
     check_tile_of_units(259, 6536, 136, 1, 256);
     check_tile_of_units(203, 6536, 115, 2, 128);
-    check_tile_of_units(331, 8176, 136, 2, 192);
+    check_tile_of_units(331, 8128, 136, 2, 192);
     check_tile_of_units(1660, 2552, 200, 2, 256);
     check_tile_of_units(534, 5224, 72, 3, 128);
     check_tile_of_units(1660, 2568, 400, 3, 192);
+    const ndr_matmul_request within_lines = product_of(1530, 4104, 136, NDR_DTYPE_F16);
+    check_blocks_of_units(&within_lines, 2, 2, 192);
 }
 
 /* Groups of one round; stages within the local memory that such a device has; sums of parts in the workspace. */
@@ -528,21 +537,16 @@ static void test_tuning__units_copy_what_the_copy_engine_cannot_read(void **stat
     assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves / 2);
 }
 
-/* Rows that begin within lines of the cache make each stage slower: of large products they are copied, if there is
- * memory. */
-static void test_tuning__units_copy_rows_within_lines_if_that_pays(void **state)
+/* Rows that begin within lines of the cache take two of them, so larger tiles are faster. */
+static void test_tuning__units_take_larger_tiles_of_rows_within_lines(void **state)
 {
     (void)state;
-    ndr_caps caps = caps_with_warps();
     ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F16);
-    const size_t in_place = plan_of_units(&caps, &product).workspace_bytes, halves = (size_t)4096 * 4096 * 2;
-    product.a.pitch = 4104;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + halves);
-    product.b.pitch = 4104;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place + 2 * halves);
-    caps.info.global_memory_bytes = 2 * halves * 8;
-    assert_int_equal(plan_of_units(&caps, &product).workspace_bytes, in_place);
-    assert_null(ndr_op_unsuited(variant_of(&ndr_matmul_operation, "units"), &caps, &product));
+    product.a.pitch = product.b.pitch = 4104;
+    check_blocks_of_units(&product, 2, 2, 192);
+    product.a.pitch = 4106; /* copied, with rows at lines */
+    product.b.pitch = 4096;
+    check_blocks_of_units(&product, 2, 1, 256);
 }
 
 static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
@@ -564,6 +568,81 @@ static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
 #endif
     product = product_of(8, 8, 8, NDR_DTYPE_F16);
     assert_string_equal(ndr_op_unsuited(units, &caps, &product), "the products are too small for matrix units");
+}
+
+/* ---- wide ---- */
+
+static ndr_op_plan plan_of_wide(size_t m, size_t n, size_t k)
+{
+    const ndr_caps caps = caps_with_warps();
+    const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F32);
+    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
+    assert_null(ndr_op_cannot(wide, &product));
+    return ndr_op_make_plan(wide, &caps, &product);
+}
+
+static void check_wide(size_t m, size_t n, size_t k, unsigned rows, bool is_in_parts)
+{
+    const ndr_op_plan plan = plan_of_wide(m, n, k);
+    print_message("%zu x %zu x %zu: %s\n", m, n, k, plan.options);
+    assert_int_equal(number_after(plan.options, "-DTILE_N="), rows);
+    assert_int_equal(plan.workspace_bytes > 0, is_in_parts);
+}
+
+static void test_tuning__few_rows_of_floats_read_b_once(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    assert_takes("wide", &caps, product_of(64, 16384, 4096, NDR_DTYPE_F32));
+    assert_takes("wide", &caps, product_of(33, 50000, 1000, NDR_DTYPE_F32));
+    assert_takes("wide", &caps, product_of(128, 128, 65536, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(129, 16384, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(64, 1024, 1024, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(23, 4096, 4096, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, product_of(64, 50000, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
+    check_wide(64, 16384, 4096, 64, false);
+    check_wide(128, 16384, 4096, 128, false);
+    check_wide(128, 128, 65536, 128, true);
+    check_wide(33, 1000, 4097, 64, true); /* of proofs */
+    check_wide(128, 128, 515, 128, true);
+    check_wide(127, 20000, 69, 128, false);
+    check_wide(40, 19000, 131, 64, false);
+}
+
+static void test_tuning__plans_of_wide_fit_the_device(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    for (size_t m = 1; m <= 128; ++m)
+        for (size_t n = 0; n < COUNT_OF(sizes); ++n)
+            for (size_t k = 64; k < 70000; k = k * 3 + 1) {
+                const ndr_op_plan plan = plan_of_wide(m, sizes[n], k);
+                const size_t groups = plan.range.global.size[0] / plan.range.local.size[0];
+                assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
+                assert_true(groups > 0 && groups <= caps.info.compute_units);
+                assert_true(number_after(plan.options, "-DTILE_N=") >= m);
+            }
+}
+
+static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
+{
+    (void)state;
+    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
+    const ndr_caps caps = caps_with_warps();
+    ndr_matmul_request product = product_of(129, 4096, 4096, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(wide, &product), "c has more than 128 rows");
+    product = product_of(128, 4096, 63, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(wide, &product),
+                        "its error is shown to be within the bound only from a depth of 64 on");
+    product = product_of(128, 4096, 4096, NDR_DTYPE_F64);
+    assert_string_equal(ndr_op_cannot(wide, &product), "the elements are not f32");
+    product = product_of(23, 4096, 4096, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "c has fewer than 24 rows");
+    product = product_of(64, 64, 64, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "the product is too small for matrix units");
+    product.b.pitch = 1 << 24;
+    assert_string_equal(ndr_op_cannot(wide, &product),
+                        ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &product));
 }
 
 /* ---- parts ---- */
@@ -766,11 +845,12 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
     "more than 8 columns; "
 #define NO_MMA                                                                                             \
-    "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "           \
+    "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
-    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
-    "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
-    "matrices of half; not split: the device lacks PTX that multiplies matrices of bfloat16; "
+    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not wide: the device lacks PTX " \
+    "that multiplies few rows of bfloat16; not rounded: the device lacks PTX that multiplies matrices of " \
+    "rounded elements; not halves: the device lacks PTX that multiplies matrices of half; not split: the " \
+    "device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
@@ -1236,8 +1316,11 @@ int main(void)
         cmocka_unit_test(test_tuning__units_take_the_tiles_that_fill_the_device),
         cmocka_unit_test(test_tuning__plans_of_units_fit_the_device),
         cmocka_unit_test(test_tuning__units_copy_what_the_copy_engine_cannot_read),
-        cmocka_unit_test(test_tuning__units_copy_rows_within_lines_if_that_pays),
+        cmocka_unit_test(test_tuning__units_take_larger_tiles_of_rows_within_lines),
         cmocka_unit_test(test_tuning__units_refuse_what_they_cannot_multiply),
+        cmocka_unit_test(test_tuning__few_rows_of_floats_read_b_once),
+        cmocka_unit_test(test_tuning__plans_of_wide_fit_the_device),
+        cmocka_unit_test(test_tuning__wide_refuses_what_it_cannot_multiply),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
         cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),

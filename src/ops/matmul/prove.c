@@ -47,6 +47,12 @@ static const hard_case cases[] = {
     { 2050, 6000, 130, 0, 0, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000, .count = 1 },
     { 2052, 2052, 131, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0, .count = 1 },
     { 2043, 2043, 97, 1, 3, 1, 0, 0, 0, 1, true, false, 0, 0, 0, .count = 1 },
+    /* few rows: in parts of the depth, and more tiles than units */
+    { 33, 1000, 4097, 1, 3, 1, 2, 0, 0, 3, true, false, 0, 0, 0, .count = 1 },
+    { 64, 400, 1024, 4, 4, 1, 0, 0, 0, 0, false, false, 0, 0, 0, .count = 1 },
+    { 127, 20000, 69, 0, 0, -1, 1, 0, 0, 5, true, true, 0, 0, 0, .count = 1 },
+    { 40, 19000, 131, 2, 2, 1, 0, 0, -1000, 3, true, false, 2, -40, 1000, .count = 1 },
+    { 64, 200, 330, 0, 0, 1, 0, 90, -125, 9, true, false, 0, 0, 0, .count = 2 },
     /* narrow types: smaller than a box of the copy engine, in parts of the depth, and, on 132 units, all tiles */
     { 5, 40, 8, 0, 0, 1, 0, 0, 0, 5, true, false, 0, 0, 0, OF(F16, F16, .count = 3) },
     { 129, 65, 64, 0, 0, 1, 0, 0, 0, 5, true, false, 0, 0, 0, OF(F16, F16, .count = 3) },
@@ -56,12 +62,13 @@ static const hard_case cases[] = {
     { 259, 6536, 136, 0, 0, 2, 1, 0, 0, 3, false, false, 0, 0, 0, OF(F16, BF16, .count = 1) },
     { 534, 5224, 72, 8, 0, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(F16, F16, .count = 1) },
     { 203, 6536, 115, 0, 0, 1, 1, -60, 50, 9, true, true, 0, 0, 0, OF(BF16, F32, .transposes_b = true, .count = 1) },
-    { 331, 8176, 136, 5, 3, -1, 1, 0, 0, 7, true, false, 0, 0, 0, OF(BF16, BF16, .transposes_a = true, .count = 1) },
+    { 331, 8128, 136, 5, 3, -1, 1, 0, 0, 7, true, false, 0, 0, 0, OF(BF16, BF16, .transposes_a = true, .count = 1) },
+    { 1530, 4104, 136, 0, 0, 1, 0, 0, 0, 7, true, false, 0, 0, 0, OF(F16, F16, .count = 1) },
     { 1100, 1100, 136, 8, 0, 1, 0, 0, 0, 1, false, false, 0, 0, 0,
       OF(BF16, BF16, .part = NDR_MATRIX_LOWER, .count = 1) },
     /* texts of their own: tiles that are whole, and in parts of the depth */
     { 300, 1000, 200, 8, 8, 1, 1, 0, 0, 3, true, false, 0, 0, 0, OF(F16, F16, .count = 2, .has_epilogue = true) },
-    { 190, 130, 1032, 8, 8, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(BF16, F16, .count = 1, .has_epilogue = true) },
+    { 190, 130, 4104, 8, 8, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(BF16, F16, .count = 1, .has_epilogue = true) },
     { 129, 65, 515, 1, 3, 2, -1, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .count = 2) },
     { 1660, 2568, 400, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .transposes_b = true, .count = 1) },
     { 190, 130, 4104, 0, 0, 1, 0, 0, 0, 0, false, false, 0, 0, 0, OF(U8, I32, .transposes_a = true, .count = 1) },
@@ -276,6 +283,7 @@ static ndr_status try_case(ndr_queue *queue, const ndr_op_variant *variant, cons
                                .alpha = h->alpha,
                                .beta = h->beta,
                                .depth = h->k,
+                               .c = { .rows = h->m, .cols = h->n },
                                .transposes_a = h->transposes_a,
                                .transposes_b = h->transposes_b,
                                .part = h->part } };

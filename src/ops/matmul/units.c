@@ -13,18 +13,20 @@ enum { TEAM = 128, LOCAL_BYTES = 227 << 10, MOST_STAGES = 8, ROW_BYTES = 128, BO
 
 /* Times as measured on an H200, in ns, of one stage with all units at work. */
 typedef struct tile {
-    unsigned teams, n; /* 64 rows each; columns */
+    unsigned teams, blocks, n; /* blocks of 64 rows of a team; columns */
     unsigned stage_ns;
 } tile;
 
-static const tile forms[] = { { 2, 256, 715 }, { 2, 192, 545 }, { 2, 128, 380 }, { 1, 256, 400 },
-                              { 1, 128, 240 }, { 1, 64, 150 },  { 3, 192, 960 }, { 3, 128, 560 } };
+static const tile forms[] = { { 2, 1, 256, 715 }, { 2, 1, 192, 525 }, { 2, 1, 128, 380 },
+                              { 1, 1, 256, 375 }, { 1, 1, 128, 210 }, { 1, 1, 64, 140 },
+                              { 3, 1, 192, 765 }, { 3, 1, 128, 525 }, { 2, 2, 192, 1100 } };
+enum { SMALLEST = 5, LARGEST = 8 };
 
-/* To store C from 64 rows x 64 columns of a team; to add parts of tiles in another launch; to copy a matrix. */
-enum { STORE_NS = 250, ADD_NS = 3000, COPY_NS = 3000, COPIED_BYTES_PER_NS = 3000 };
+/* To store C from 64 rows x 64 columns of a team; to add parts of tiles in another launch, and what it reads a ns. */
+enum { STORE_NS = 250, ADD_NS = 5000, ADDED_BYTES_PER_NS = 3000 };
 
-/* Memory is read in lines of 128 bytes. Stages whose rows begin elsewhere take half as long again. */
-enum { LINE_BYTES = 128, ENGINE_BYTES = 16 };
+/* Memory is read in lines of 128 bytes: a row of a stage takes one, or two if it begins within a line. */
+enum { LINE_BYTES = 128, ENGINE_BYTES = 16, ROW_PS = 1700, CROSSING_ROW_PS = 2400 };
 
 typedef struct sizes {
     tile tile;
@@ -32,13 +34,12 @@ typedef struct sizes {
     size_t tiles, units; /* tiles of a product; tiles and parts of them of all products */
     size_t whole, parts; /* tiles that are computed whole; parts of each of the others */
     size_t part_stages;
-    bool copies_a, copies_b; /* for their speed alone */
     double ns;
 } sizes;
 
 static size_t in_bytes(const ndr_matmul_request *r) { return ndr_dtype_size(r->dtype); }
 static size_t out_bytes(const ndr_matmul_request *r) { return ndr_dtype_size(ndr_matmul_output(r)); }
-static unsigned rows_of(const tile *t) { return 64 * t->teams; }
+static unsigned rows_of(const tile *t) { return 64 * t->teams * t->blocks; }
 
 /* Tiles of a product with elements in its part of c: as find_unit() in the kernel counts them. */
 static size_t count_tiles(const tile *t, const ndr_matmul_request *r)
@@ -69,6 +70,25 @@ static size_t other_bytes(const tile *t, const ndr_matmul_request *r)
     return box_bytes(t, r) + 1024 + NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES + 2 * MOST_STAGES * sizeof(uint64_t);
 }
 
+/* Whether a matrix's rows begin at multiples of so many bytes. */
+static bool is_aligned(const ndr_operand *m, size_t bytes)
+{
+    return (m->offset | m->pitch | m->stride) * m->element_bytes % bytes == 0;
+}
+
+/* Whether rows begin within lines, if the matrix is read in place. */
+static bool crosses(const ndr_operand *m) { return is_aligned(m, ENGINE_BYTES) && !is_aligned(m, LINE_BYTES); }
+
+/* Of a stage: the matrix units need so long, and so does the cache. */
+static double stage_ns(const tile *t, const ndr_matmul_request *r)
+{
+    const unsigned a_ps = crosses(&r->a) ? CROSSING_ROW_PS : ROW_PS, b_ps = crosses(&r->b) ? CROSSING_ROW_PS : ROW_PS;
+    const double cache_ns = (double)(rows_of(t) * a_ps + t->n * b_ps) / 1000;
+    return cache_ns > t->stage_ns ? cache_ns : t->stage_ns;
+}
+
+static size_t part_bytes(const tile *t) { return (size_t)rows_of(t) * t->n * sizeof(float); }
+
 /* The units compute tiles in rounds. The last round may leave units idle: then its tiles are computed in parts, if that
  * is faster. */
 static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
@@ -76,11 +96,11 @@ static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
     enum { LEAST_STAGES = 4 };
     const size_t tiles = count_tiles(t, r), all = tiles * ndr_matmul_count(r), rest = all % units;
     const size_t depth = ndr_ceil_div(r->depth, ROW_BYTES / in_bytes(r));
-    const double store_ns = (double)STORE_NS * t->teams * t->n / 64;
+    const double each_ns = stage_ns(t, r), store_ns = (double)STORE_NS * rows_of(t) / 64 * t->n / 64;
     sizes s = { .tile = *t, .tiles = tiles, .units = all, .whole = all, .parts = 1, .part_stages = depth };
     const size_t fit = (LOCAL_BYTES - other_bytes(t, r)) / stage_bytes(t);
     s.stages = (unsigned)ndr_min_size(MOST_STAGES, fit);
-    s.ns = (double)ndr_ceil_div(all, units) * ((double)depth * t->stage_ns + store_ns);
+    s.ns = (double)ndr_ceil_div(all, units) * ((double)depth * each_ns + store_ns);
     const size_t parts = rest ? ndr_min_size(units / rest, depth / LEAST_STAGES) : 0;
     if (parts < 2) return s;
     sizes d = s;
@@ -88,25 +108,12 @@ static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
     d.parts = ndr_ceil_div(depth, d.part_stages);
     d.whole = all - rest;
     d.units = d.whole + rest * d.parts;
-    d.ns = (double)(d.whole / units) * ((double)depth * t->stage_ns + store_ns) + (double)d.part_stages * t->stage_ns
-           + 2 * store_ns + ADD_NS;
+    d.ns = (double)(d.whole / units) * ((double)depth * each_ns + store_ns) + (double)d.part_stages * each_ns
+           + 2 * store_ns + ADD_NS + (double)(rest * d.parts * part_bytes(t)) / ADDED_BYTES_PER_NS;
     return d.ns < s.ns ? d : s;
 }
 
-/* Whether a matrix's rows begin at multiples of so many bytes. */
-static bool is_aligned(const ndr_operand *m, size_t bytes)
-{
-    return (m->offset | m->pitch | m->stride) * m->element_bytes % bytes == 0;
-}
-
 static size_t matrices_of(const ndr_operand *m) { return m->stride ? m->further + 1 : 1; }
-
-/* Whether a copy with aligned rows pays, if the matrix is `share` of what stages read. */
-static bool pays(const ndr_operand *m, double share, double ns)
-{
-    const double bytes = 2.0 * (double)(m->rows * m->cols * m->element_bytes) * (double)matrices_of(m);
-    return !is_aligned(m, LINE_BYTES) && COPY_NS + bytes / COPIED_BYTES_PER_NS < share / 2 * ns;
-}
 
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
@@ -116,9 +123,6 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
         const sizes s = estimate(&forms[i], units, r);
         if (s.ns < best.ns) best = s;
     }
-    const double of_a = (double)rows_of(&best.tile) / (rows_of(&best.tile) + best.tile.n);
-    best.copies_a = pays(&r->a, of_a, best.ns);
-    best.copies_b = pays(&r->b, 1 - of_a, best.ns);
     return best;
 }
 
@@ -137,10 +141,10 @@ typedef struct brought {
     size_t matrices;
 } brought;
 
-static brought bring(const ndr_operand *from, bool turns, bool copies, size_t *end)
+static brought bring(const ndr_operand *from, bool turns, size_t *end)
 {
     const size_t rows = turns ? from->cols : from->rows, cols = turns ? from->rows : from->cols;
-    brought b = { .is_copied = turns || copies || !is_aligned(from, ENGINE_BYTES),
+    brought b = { .is_copied = turns || !is_aligned(from, ENGINE_BYTES),
                   .is_turned = turns,
                   .offset = *end,
                   .pitch = ndr_ceil_div(cols * from->element_bytes, LINE_BYTES) * LINE_BYTES,
@@ -161,10 +165,10 @@ static layout lay_out(const ndr_caps *caps, const sizes *s, const ndr_matmul_req
     const bool is_bytes = in_bytes(r) == 1;
     const size_t groups = ndr_max_size(1, caps->info.compute_units), rest = s->units - s->whole;
     layout l = { .end = groups * NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES };
-    l.a = bring(&r->a, is_bytes && r->transposes_a, s->copies_a, &l.end);
-    l.b = bring(&r->b, is_bytes && !r->transposes_b, s->copies_b, &l.end);
+    l.a = bring(&r->a, is_bytes && r->transposes_a, &l.end);
+    l.b = bring(&r->b, is_bytes && !r->transposes_b, &l.end);
     l.sums = l.end;
-    l.end += rest * rows_of(&s->tile) * s->tile.n * sizeof(float);
+    l.end += rest * part_bytes(&s->tile);
     return l;
 }
 
@@ -178,14 +182,6 @@ static uint64_t most_bytes(const ndr_caps *caps)
     enum { SHARE = 8 };
     const uint64_t share = caps->info.global_memory_bytes / SHARE;
     return share < caps->info.max_buffer_bytes ? share : caps->info.max_buffer_bytes;
-}
-
-/* Copies that only make it faster must not take memory that there is not. */
-static sizes choose(const ndr_caps *caps, const ndr_matmul_request *r)
-{
-    sizes s = sizes_for(caps, r);
-    if (workspace_bytes(caps, &s, r) > most_bytes(caps)) s.copies_a = s.copies_b = false;
-    return s;
 }
 
 /* ---- choosing ---- */
@@ -209,13 +205,13 @@ static const char *cannot(const ndr_op_case *of)
     if (!has_type(r->dtype)) return "the elements of a and b are not f16, bf16, i8 or u8";
     if (r->depth == 0) return "there are no columns of a to multiply";
     if (is_far(&r->a) || is_far(&r->b) || is_far(&r->c)) return "the matrices are too large for the copy engine";
-    if (ndr_matmul_count(r) * count_tiles(&forms[5], r) >= 1u << 31) return "there are too many tiles";
+    if (ndr_matmul_count(r) * count_tiles(&forms[SMALLEST], r) >= 1u << 31) return "there are too many tiles";
     return NULL;
 }
 
 static const char *unsuited(const ndr_op_case *of)
 {
-    enum { LEAST = 1 << 18, LARGEST = 6 };
+    enum { LEAST = 1 << 18 };
     const ndr_matmul_request *r = of->request;
     /* No choice has more sums of parts: those of the largest tile, one part for each compute unit. */
     const sizes s = { .tile = forms[LARGEST], .units = of->caps->info.compute_units };
@@ -230,16 +226,16 @@ static const char *unsuited(const ndr_op_case *of)
 static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_matmul_request *r = of->request;
-    const sizes s = choose(of->caps, r);
+    const sizes s = sizes_for(of->caps, r);
     const size_t items = (size_t)TEAM * (s.tile.teams + 1);
     const bool is_bytes = in_bytes(r) == 1;
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(count_groups(of->caps, &s) * items, items),
                            .local_bytes = s.stages * stage_bytes(&s.tile) + other_bytes(&s.tile, r),
                            .workspace_bytes = workspace_bytes(of->caps, &s, r) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a%s%s%s",
+             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DBLOCKS=%u -DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a%s%s%s",
              ndr_matmul_result_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
-             s.tile.n, s.stages, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
+             s.tile.blocks, s.tile.n, s.stages, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
              r->transposes_b || is_bytes ? " -DTRANSPOSES_B=1" : "",
              r->part == NDR_MATRIX_WHOLE   ? ""
              : r->part == NDR_MATRIX_LOWER ? " -DPART=1"
@@ -271,7 +267,7 @@ static void add_matrix(ndr_arg *args, const ndr_op_job *job, const ndr_operand *
 static ndr_status launch(ndr_op_job *job)
 {
     const ndr_matmul_request *r = job->of.request;
-    const sizes s = choose(job->of.caps, r);
+    const sizes s = sizes_for(job->of.caps, r);
     const layout l = lay_out(job->of.caps, &s, r);
     NDR_TRY(launch_copy(job, &r->a, &l.a));
     NDR_TRY(launch_copy(job, &r->b, &l.b));
@@ -298,9 +294,9 @@ static ndr_status launch(ndr_op_job *job)
     add_matrix(args + 14, job, &r->b, &l.b);
     NDR_TRY(ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args)));
     if (s.parts == 1) return NDR_OK;
-    const size_t quads = s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
-    const size_t items = (size_t)NDR_UNITS_SHARES * TEAM;
-    const ndr_nd_range range = ndr_nd_range_1d(rest * s.tile.teams * quads * items, items);
+    const size_t quads = rows_of(&s.tile) / 64 * s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
+    const size_t items = (size_t)NDR_UNITS_SHARES * TEAM, most = 4 * ndr_max_size(1, job->of.caps->info.compute_units);
+    const ndr_nd_range range = ndr_nd_range_1d(ndr_min_size(rest * quads, most) * items, items);
     return ndr_matmul_launch_with(job, job->others[1], &range, r, args, NDR_COUNT_OF(args));
 }
 
