@@ -292,8 +292,8 @@ static void test_tuning__of_scans_that_look_back_has_words_for_tiles_blocks_and_
         check_words(&caps, "look_back", list[i], NDR_DTYPE_U32, NDR_SCAN_WHOLE, 7);
         check_words(&caps, "look_back", list[i], NDR_DTYPE_F64, NDR_SCAN_BY_FLAGS, 7);
         check_words(&caps, "look_back", list[i], NDR_DTYPE_U8, NDR_SCAN_BY_LENGTH, 3);
-        check_words(&caps, "copied", list[i], NDR_DTYPE_U8, NDR_SCAN_WHOLE, 9);
-        check_words(&caps, "copied", list[i], NDR_DTYPE_I64, NDR_SCAN_WHOLE, 9);
+        check_words(&caps, "copied", list[i], NDR_DTYPE_U8, NDR_SCAN_WHOLE, 11);
+        check_words(&caps, "copied", list[i], NDR_DTYPE_I64, NDR_SCAN_WHOLE, 11);
         check_words(&caps, "copied", list[i], NDR_DTYPE_I16, NDR_SCAN_BY_FLAGS, 7);
     }
 }
