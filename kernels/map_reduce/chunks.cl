@@ -27,11 +27,11 @@
 #include "map_reduce/values.clh"
 #include "ndr/detail/fetch.h"
 
-/* Prefetch `bytes` at NDR_FETCH_BYTES_ behind p; addresses past the end are harmless. */
+/* Prefetch `bytes` at NDR_PREFETCH_BYTES_ behind p; addresses past the end are harmless. */
 static inline void ndr_fetch(global const char *p, const uint bytes)
 {
 #if FETCH_AHEAD
-    for (uint byte = 0; byte < bytes; byte += NDR_FETCH_EVERY_) NDR_FETCH_(p + NDR_FETCH_BYTES_ + byte, 0, 2);
+    for (uint byte = 0; byte < bytes; byte += NDR_PREFETCH_EVERY_) NDR_PREFETCH_(p + NDR_PREFETCH_BYTES_ + byte, 0, 2);
 #endif
     (void)p, (void)bytes;
 }

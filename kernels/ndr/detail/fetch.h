@@ -7,16 +7,16 @@
  * __ELF__ and __MACH__ show: SPIR-V cannot express it. (Drivers that compile through SPIR-V may undefine __SPIR__.) */
 #if defined(__has_builtin) && (defined(__ELF__) || defined(__MACH__))
 #if __has_builtin(__builtin_prefetch)
-#define NDR_FETCH_(p, writes, level) __builtin_prefetch(p, writes, level)
+#define NDR_PREFETCH_(p, writes, level) __builtin_prefetch(p, writes, level)
 #endif
 #endif
-#ifndef NDR_FETCH_
-#define NDR_FETCH_(p, writes, level) prefetch(p, 1)
+#ifndef NDR_PREFETCH_
+#define NDR_PREFETCH_(p, writes, level) prefetch(p, 1)
 #endif
 
 /* How far before its use memory that is read in order is prefetched, in bytes: two pages, because CPUs do not prefetch
  * past a page themselves. One line in four, to the second-level cache, is enough: CPUs then prefetch the others. */
-#define NDR_FETCH_BYTES_ 8192
-#define NDR_FETCH_EVERY_ 256 /* bytes between two such lines */
+#define NDR_PREFETCH_BYTES_ 8192
+#define NDR_PREFETCH_EVERY_ 256 /* bytes between two such lines */
 
 #endif
