@@ -286,7 +286,7 @@ static ndr_status paste_found(expansion *x, const ndr_included *file, outcome *o
 /* ---- lines ---- */
 
 /* Add what stands for a line that was read in the program's own code; ndr_line_read() adds the code itself. `macro` is
- * NULL for a line without a directive. */
+ * NULL for a line without a directive, or with one that changes no code. */
 static void add_code(expansion *x, const input *f, const char *macro)
 {
     ndr_code *code = &x->source->code;
@@ -517,10 +517,18 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
 }
 
 /* What the line has to say in the code about macros; NULL: it has no directive. */
+/* Changes neither macros nor what is compiled. */
+static bool is_remark(const ndr_line *line)
+{
+    const char *const pragma = ndr_line_is(line, "pragma");
+    if (!pragma) return ndr_line_is(line, "line");
+    return !ndr_word_take(pragma, "push_macro") && !ndr_word_take(pragma, "pop_macro");
+}
+
 static const char *macro_of(const ndr_line *line)
 {
     const char *defined = ndr_line_is(line, "define"), *undefined = ndr_line_is(line, "undef");
-    if (!line->directive.length || ndr_line_is(line, "line")) return NULL;
+    if (!line->directive.length || is_remark(line)) return NULL;
     return defined ? defined : undefined && *undefined ? undefined - 1 : "";
 }
 

@@ -24,8 +24,8 @@ static void test_code__has_no_comments_strings_and_directives(void **state)
     for (; *at; ++at)
         if (*at != ' ' || (end > code.chars.chars && end[-1] != ' ')) *end++ = *at; /* one blank replaces several */
     *end = '\0';
-    assert_string_equal(code.chars.chars, "int a; int d; # char c[] = \"\", n = ''; # # # int r_r; ");
-    assert_string_equal(code.macros.chars, "\nH(i) j  k\n O\ninclude\n\n");
+    assert_string_equal(code.chars.chars, "int a; int d; # char c[] = \"\", n = ''; # # int r_r; ");
+    assert_string_equal(code.macros.chars, "\nH(i) j  k\n O\ninclude\n");
     assert_true(ndr_code_redefines(&code, "", "H(1)"));
     assert_true(ndr_code_redefines(&code, "", "O"));
     assert_true(ndr_code_redefines(&code, "-D i=1 -Dk", "i"));

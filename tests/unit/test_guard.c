@@ -248,6 +248,16 @@ static void test_guard__counts_beside_what_other_kernels_do(void **state)
     assert_first("#if A\n" OTHER "#endif\n" PLAIN);
 }
 
+static void test_guard__reads_over_pragmas_that_leave_macros_alone(void **state)
+{
+    (void)state;
+    assert_first(HEAD "{" ITEM "\n#pragma unroll 4\nfor (int i = 0; i < 4; ++i) x[i] = 1; }");
+    assert_first(HEAD "{\n#pragma OPENCL FP_CONTRACT OFF\n" ITEM REST);
+    assert_not_first(HEAD "{" ITEM "\n#pragma push_macro(\"F\")\n" REST);
+    assert_not_first(HEAD "{" ITEM "\n# pragma pop_macro(\"F\")\n" REST);
+    assert_not_first(HEAD "{" ITEM "\n#if A\n" REST "\n#endif\n");
+}
+
 /* Other kernels do count if this kernel may call them, or if their end is not certain. */
 static void test_guard__does_not_count_beside_kernels_that_may_be_its_own(void **state)
 {
@@ -281,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_guard__is_seen_beside_attributes),
         cmocka_unit_test(test_guard__does_not_count_beside_what_sees_opencl_s_launch),
         cmocka_unit_test(test_guard__counts_beside_what_other_kernels_do),
+        cmocka_unit_test(test_guard__reads_over_pragmas_that_leave_macros_alone),
         cmocka_unit_test(test_guard__does_not_count_beside_kernels_that_may_be_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
