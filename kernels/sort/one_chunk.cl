@@ -7,6 +7,7 @@ sort_one_chunk(global const KEY *in, ulong in_offset, global const WORD *values_
                ulong count, KEY flip, uint begin_bit, uint bits, uint passes, global KEY *temp, ulong temp_offset,
                global WORD *values_temp, ulong values_temp_offset, NDR_ND_RANGE(1))
 {
+    (void)ndr_get_group(NDR_ND_ITEM(1)); /* docs/appendix/drivers.md: code that runs twice */
     sort_chunk(in + in_offset, values_in + values_in_offset * WORDS, out + out_offset,
                values_out + values_out_offset * WORDS, temp + temp_offset, values_temp + values_temp_offset * WORDS,
                words, count, flip, begin_bit, bits, passes);

@@ -12,7 +12,7 @@ sort_short_segments(global const KEY *in, ulong in_offset, global const WORD *va
                     SEGMENT_PARAMETERS, KEY flip, uint begin_bit, uint bits, uint passes, global KEY *temp,
                     ulong temp_offset, global WORD *values_temp, ulong values_temp_offset, ulong size, NDR_ND_RANGE(1))
 {
-    const ulong window = ndr_group_id(NDR_ND_ITEM(1), 0);
+    const ulong window = ndr_group_id(ndr_get_group(NDR_ND_ITEM(1)), 0);
     const ulong last = count_before(SEGMENT_ARGUMENTS, (window + 1) * HALF(size));
     for (ulong s = count_before(SEGMENT_ARGUMENTS, window * HALF(size)); s < last; ++s) {
         const ulong begin = begin_of(SEGMENT_ARGUMENTS, s), here = end_of(SEGMENT_ARGUMENTS, s) - begin;
@@ -35,7 +35,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 sort_count_pieces(global const KEY *in, ulong in_offset, SEGMENT_PARAMETERS, ulong size, KEY flip, uint shift, uint bits,
                   global ulong *counts, ulong counts_offset, NDR_ND_RANGE(1))
 {
-    const ulong piece = ndr_group_id(NDR_ND_ITEM(1), 0);
+    const ulong piece = ndr_group_id(ndr_get_group(NDR_ND_ITEM(1)), 0);
     ulong own[NDR_SORT_DIGITS], first, begin, keys, from, to;
     const ulong here = find_piece(SEGMENT_ARGUMENTS, size, piece, &first, &begin, &keys, &from, &to);
     count_digits(in + in_offset + first, here, digit_at(flip, shift, bits), own);
@@ -50,7 +50,7 @@ sort_pieces(global const KEY *in, ulong in_offset, global const WORD *values_in,
             SEGMENT_PARAMETERS, ulong size, KEY flip, uint shift, uint bits, global const ulong *counts,
             ulong counts_offset, NDR_ND_RANGE(1))
 {
-    const ulong piece = ndr_group_id(NDR_ND_ITEM(1), 0);
+    const ulong piece = ndr_group_id(ndr_get_group(NDR_ND_ITEM(1)), 0);
     ulong next[NDR_SORT_DIGITS], first, begin, keys, from, to, counted = 0;
     const ulong here = find_piece(SEGMENT_ARGUMENTS, size, piece, &first, &begin, &keys, &from, &to);
     if (here == 0) return;

@@ -96,8 +96,8 @@ top_k_chunks(global const KEY *keys, ulong keys_offset, global const ulong *inde
              global KEY *temp, ulong temp_offset, global ulong *temp_indexes, ulong temp_indexes_offset, uint is_last,
              ulong row_length, STORE_PARAMETERS, NDR_ND_RANGE(1))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong group = ndr_group_id(it, 0), groups = ndr_group_range(it, 0), tasks = rows * parts;
+    const ndr_group own = ndr_get_group(NDR_ND_ITEM(1));
+    const ulong group = ndr_group_id(own, 0), groups = ndr_group_range(own, 0), tasks = rows * parts;
     gathered g;
     g.keys = temp + temp_offset + 2 * group * capacity;
     g.keys_temp = g.keys + capacity;

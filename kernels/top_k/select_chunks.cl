@@ -6,12 +6,12 @@
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 top_k_count_chunks(SELECT_PARAMETERS, uint turn, NDR_ND_RANGE(1))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong group = ndr_group_id(it, 0);
+    const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
+    const ulong group = ndr_group_id(g, 0);
     const digit d = digit_at(flip, shift, bits);
     ulong own[NDR_SORT_DIGITS];
     selection s;
-    read_selection(&s, SELECT_ARGUMENTS, group, ndr_group_range(it, 0), turn);
+    read_selection(&s, SELECT_ARGUMENTS, group, ndr_group_range(g, 0), turn);
     if (is_first) {
         count_digits(s.from + s.begin, s.end - s.begin, d, own);
     } else {
@@ -50,12 +50,12 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 top_k_select_chunks(SELECT_PARAMETERS, uint turn, global KEY *top_keys, ulong top_keys_offset, global ulong *top_indexes,
                     ulong top_indexes_offset, NDR_ND_RANGE(1))
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong group = ndr_group_id(it, 0);
+    const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
+    const ulong group = ndr_group_id(g, 0);
     ulong earlier_smaller, earlier_same;
     selection s;
     finding f;
-    read_selection(&s, SELECT_ARGUMENTS, group, ndr_group_range(it, 0), turn);
+    read_selection(&s, SELECT_ARGUMENTS, group, ndr_group_range(g, 0), turn);
     find_digit(&s, work + counts, shares, &f, &earlier_smaller, &earlier_same);
     f.stores = is_to_store(&s, f.same, is_last);
     const ulong earlier = (is_first ? 0 : work[unstored + group]) + earlier_smaller;

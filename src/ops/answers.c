@@ -278,7 +278,8 @@ static ndr_status ask_sort_segments(ndr_trial *t, size_t i)
 
 static const struct {
     size_t length, k;
-} searches[] = { { 1, 1 }, { 255, 20 }, { 1024, 1000 }, { 70001, 10 }, { 70001, 300 }, { 20011, 9000 } };
+} searches[] = { { 1, 1 },      { 255, 20 },    { 1024, 1000 }, { 4097, 128 },
+                 { 70001, 10 }, { 70001, 300 }, { 20011, 9000 } };
 
 /* Of one of two operations: which of them takes a request depends on the device. */
 static ndr_status explain_top_k(ndr_trial *t, const ndr_top_k_desc *desc, bool selects)
