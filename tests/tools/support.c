@@ -136,8 +136,18 @@ void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes)
     assert_ok(ndr_buffer_read(queue, buffer, 0, size_bytes, host, NULL));
 }
 
+/* Tests write to the working directory. Among libndr's sources they would overwrite some. */
+static void refuse_sources(void)
+{
+    FILE *const file = fopen("include/ndr/ndr.h", "rb");
+    if (!file) return;
+    fclose(file);
+    fail_msg("the working directory is that of libndr's sources; run the test by ctest, or in another folder");
+}
+
 void write_file(const char *path, const char *text)
 {
+    refuse_sources();
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     const size_t length = strlen(text);

@@ -110,7 +110,7 @@ kernel void nd_dims_of_the_launch(global ulong *out, NDR_ND_RANGE(0))
 KERNEL(barrier_local, int, ndr_group_barrier(g, NDR_FENCE_LOCAL))
 KERNEL(barrier_global, int, ndr_group_barrier(g, NDR_FENCE_GLOBAL))
 KERNEL(barrier_both, int, ndr_group_barrier(g, NDR_FENCE_BOTH))
-KERNEL(barrier, int, ndr_group_barrier(g))
+KERNEL(barrier_of_group, int, ndr_group_barrier(g))
 
 /* ---- local.clh ---- */
 
@@ -337,3 +337,62 @@ DOUBLE(VALUE(random_double, double, ndr_random_double(RANDOM, n)))
 DOUBLE(VALUE(random_double_normal, double, ndr_random_double_normal(RANDOM, n)))
 DOUBLE(VALUE(random_double2, double, ndr_random_double2(RANDOM, n).x))
 DOUBLE(VALUE(random_double2_normal, double, ndr_random_double2_normal(RANDOM, n).x))
+
+/* ---- matrix.clh: tiles of each type of elements ---- */
+
+#define PRODUCT(tiles, T, S)                                                                                     \
+    NDR_MATRIX_KERNEL kernel void product_of_##tiles(global S *to, global const T *from, ulong n, NDR_ND_RANGE(1)) \
+    {                                                                                                            \
+        const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));                                                       \
+        tiles sum;                                                                                               \
+        tiles##_a a[NDR_MATRIX_TILES];                                                                           \
+        tiles##_b b[NDR_MATRIX_TILES];                                                                           \
+        ndr_matrix_fill(g, &sum, (S)(1));                                                                        \
+        ndr_matrix_load(g, &sum, to, n, n, n);                                                                   \
+        ndr_matrix_load(g, &a[0], from, n, n, n);                                                                \
+        ndr_matrix_load(g, &b[0], from + NDR_MATRIX_DEPTH, 1, n, n, n);                                          \
+        ndr_matrix_wait(g, 0);                                                                                   \
+        ndr_matrix_mad(g, &sum, &a[0], &b[0]);                                                                   \
+        ndr_matrix_wait(g, 0);                                                                                   \
+        NDR_MATRIX_APPLY(g, sum, x, row, col) x += (S)(row * NDR_MATRIX_ITEMS + col);                            \
+        ndr_matrix_store(g, &sum, to, n, n, n);                                                                  \
+    }
+
+#define NDR_MATRIX_ROWS 32
+#define NDR_MATRIX_COLS 16
+#define NDR_MATRIX_B_BY_COLUMNS 1
+
+#define NDR_MATRIX_TYPE f16
+#define NDR_MATRIX_NAME tiles_f16
+#include "ndr/matrix.clh"
+PRODUCT(tiles_f16, half, float)
+
+#undef NDR_MATRIX_TYPE
+#undef NDR_MATRIX_NAME
+#define NDR_MATRIX_TYPE bf16
+#define NDR_MATRIX_NAME tiles_bf16
+#include "ndr/matrix.clh"
+PRODUCT(tiles_bf16, ushort, float)
+
+#undef NDR_MATRIX_TYPE
+#undef NDR_MATRIX_NAME
+#define NDR_MATRIX_TYPE i8
+#define NDR_MATRIX_NAME tiles_i8
+#include "ndr/matrix.clh"
+PRODUCT(tiles_i8, char, int)
+
+#undef NDR_MATRIX_TYPE
+#undef NDR_MATRIX_NAME
+#define NDR_MATRIX_TYPE f32
+#define NDR_MATRIX_NAME tiles_f32
+#include "ndr/matrix.clh"
+PRODUCT(tiles_f32, float, float)
+
+#if (defined(cl_khr_fp64) || defined(__opencl_c_fp64)) && !defined(NDR_DISABLE_FP64)
+#undef NDR_MATRIX_TYPE
+#undef NDR_MATRIX_NAME
+#define NDR_MATRIX_TYPE f64
+#define NDR_MATRIX_NAME tiles_f64
+#include "ndr/matrix.clh"
+PRODUCT(tiles_f64, double, double)
+#endif
