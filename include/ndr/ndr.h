@@ -813,7 +813,7 @@ typedef struct ndr_kernel ndr_kernel;
 
 /** Which kernel, and from where: set `name` and exactly one of `source`, `file`, `bundled`, `spirv`, `binary`. */
 typedef struct ndr_kernel_desc {
-    const char *name;    /**< The kernel function's name; "main" only of `spirv` and `binary`. */
+    const char *name;    /**< The function's name, up to 200 characters; "main" only of `spirv` and `binary`. */
     const char *source;  /**< The kernel's OpenCL C text. */
     const char *file;    /**< The path of a file with that text: a regular file of at most 16 MiB, read once
                               for each context. A relative path starts at the working directory. */

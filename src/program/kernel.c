@@ -16,11 +16,23 @@ static bool seems_a_file(const char *source)
            && strncmp(source, "//", 2) != 0;
 }
 
+/* Drivers name files after kernels. PoCL aborts the process from some 252 characters on. */
+static ndr_status check_name(const char *name)
+{
+    enum { MOST = 200 };
+    NDR_REQUIRE(name && *name, "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
+    const size_t length = strlen(name);
+    NDR_REQUIRE_AS(NDR_LIMIT_EXCEEDED, length <= MOST,
+                   "ndr_kernel_get: desc->name, \"%.40s...\", has %zu characters, and the limit is %d, because drivers "
+                   "name files after kernels; give the kernel a shorter name",
+                   name, length, MOST);
+    return NDR_OK;
+}
+
 static ndr_status check_desc(const ndr_kernel_desc *desc)
 {
     NDR_REQUIRE(desc, "ndr_kernel_get: desc is NULL; pass the address of a descriptor whose members are set");
-    NDR_REQUIRE(desc->name && *desc->name,
-                "ndr_kernel_get: desc->name is not set; set it to the kernel function's name");
+    NDR_TRY(check_name(desc->name));
     const int given = (desc->source != NULL) + (desc->file != NULL) + (desc->bundled != NULL) + (desc->spirv != NULL)
                       + (desc->binary != NULL);
     NDR_REQUIRE(given == 1,

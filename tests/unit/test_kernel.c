@@ -381,6 +381,26 @@ static void test_kernel__refuses_no_source_and_more_than_one(void **state)
 }
 
 /* Before the driver sees it: some compilers accept the name. */
+/* PoCL aborts the process when a kernel with a name of 252 characters is linked. */
+static void test_kernel__with_a_long_name_is_refused(void **state)
+{
+    (void)state;
+    enum { MOST = 200 };
+    char name[MOST + 2], text[MOST + 64];
+    memset(name, 'k', sizeof name - 1);
+    name[MOST + 1] = '\0';
+    get_refused(NDR_LIMIT_EXCEEDED, DESC(.name = name, .source = "kernel void k(void) {}"), "has 201 characters",
+                "the limit is 200", "give the kernel a shorter name");
+    name[MOST] = '\0';
+    snprintf(text, sizeof text, "kernel void %s(global int *out) { out[0] = 7; }\n", name);
+    ndr_buffer *const out = buffer_of(sizeof(int), NULL);
+    int got = 0;
+    assert_ok(ndr_launch(queue, kernel_of(text, name), ndr_range_1d(1), out));
+    read_buffer(out, &got, sizeof got);
+    assert_int_equal(got, 7);
+    ndr_buffer_destroy(out);
+}
+
 static void test_kernel__called_main_is_refused(void **state)
 {
     (void)state;
@@ -838,6 +858,7 @@ int main(void)
         cmocka_unit_test(test_kernel__asked_for_by_many_threads_is_built_once),
         cmocka_unit_test(test_kernel__refuses_null),
         cmocka_unit_test(test_kernel__refuses_a_forgotten_name),
+        cmocka_unit_test(test_kernel__with_a_long_name_is_refused),
         cmocka_unit_test(test_kernel__called_main_is_refused),
         cmocka_unit_test(test_kernel__refuses_no_source_and_more_than_one),
         cmocka_unit_test(test_kernel__of_an_unknown_name_lists_those_there_are),

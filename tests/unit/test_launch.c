@@ -2092,7 +2092,7 @@ static void test_args__beyond_what_the_driver_takes_are_refused(void **state)
 static void test_args__are_named_in_a_sentence_of_any_length(void **state)
 {
     (void)state;
-    char name[400], text[1024];
+    char name[201], text[1024];
     memset(name, 'k', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     snprintf(text, sizeof text, "kernel void %s(global long *out, float factor) { out[0] = (long)factor; }\n", name);
