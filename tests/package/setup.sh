@@ -41,7 +41,7 @@ step_before 2 'ran: cmake --preset dev'
 step_before 2 'ran: cmake --build --preset dev'
 step_before 3 'ran: ctest --preset dev'
 says 'setup: every package is there: .* doxygen mkdocs-material$' # which default tests need
-says 'setup: the longest take half a minute on 2 quiet cores, and minutes without a line on a busy machine;'
+says 'setup: the longest take a minute and a half on 2 quiet cores, and minutes without a line on a busy machine;'
 says 'setup: a test that has not ended after 15 minutes is stopped'
 says 'setup: the tests passed'
 
