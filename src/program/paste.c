@@ -517,8 +517,8 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
 }
 
 /* What the line has to say in the code about macros; NULL: it has no directive. */
-/* Changes neither macros nor what is compiled. */
-static bool is_remark(const ndr_line *line)
+/* Whether a directive changes neither macros nor which lines are compiled. */
+static bool changes_no_code(const ndr_line *line)
 {
     const char *const pragma = ndr_line_is(line, "pragma");
     if (!pragma) return ndr_line_is(line, "line");
@@ -528,7 +528,7 @@ static bool is_remark(const ndr_line *line)
 static const char *macro_of(const ndr_line *line)
 {
     const char *defined = ndr_line_is(line, "define"), *undefined = ndr_line_is(line, "undef");
-    if (!line->directive.length || is_remark(line)) return NULL;
+    if (!line->directive.length || changes_no_code(line)) return NULL;
     return defined ? defined : undefined && *undefined ? undefined - 1 : "";
 }
 
