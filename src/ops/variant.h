@@ -69,7 +69,7 @@ struct ndr_op_variant {
     ndr_status (*prove)(ndr_queue *queue, const ndr_op_variant *variant, bool *is_right);
     /* prove() takes seconds: a thread tries the variant while calls take others, whose results may have other bits. */
     bool proves_later;
-    const ndr_op_variant *meanwhile; /* runs, as its kernel builds faster, while another variant is tried; NULL: itself */
+    const ndr_op_variant *meanwhile; /* builds faster, and runs while another is tried; NULL: itself */
     const ndr_op_variant *instead;   /* runs if there is no memory for the workspace; NULL: the call fails */
 };
 

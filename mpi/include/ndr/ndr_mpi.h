@@ -31,7 +31,7 @@ extern "C" {
 /** A rank's device among those of a communicator. Read it; change nothing. */
 typedef struct ndr_mpi {
     struct ndr_mpi_own *own; /**< The library's. */
-    MPI_Comm comm;           /**< Duplicate of the communicator, for messages of the program's; with its error handler. */
+    MPI_Comm comm;           /**< A duplicate with its error handler, for the program's own messages. */
     int rank;                /**< Of this process in it, and how many there are. */
     int size;                /**< Ranks. */
     int host_rank;           /**< Among the ranks of this host. */

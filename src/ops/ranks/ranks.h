@@ -22,13 +22,13 @@ struct ndr_group {
     ndr_group_rank *ranks;
     size_t size;
     ndr_mutex lock;        /* guards the jobs and `ends` */
-    ndr_condition changed; /* one of them has */
+    ndr_condition changed; /* wakes when a job or `ends` has changed */
     bool ends;
     unsigned long process; /* that has the threads */
 };
 
-/* Call `work` for each rank on a thread of its own, which is kept for the next call. The first rank that fails makes the call fail, in a sentence with
- * the rank. */
+/* Call `work` for each rank on a thread of its own, which is kept for the next call. The first rank that fails makes
+ * the call fail, in a sentence with the rank. */
 typedef ndr_status ndr_rank_work(ndr_group *group, size_t rank, void *user);
 ndr_status ndr_group_run(ndr_group *group, const char *call, ndr_rank_work *work, void *user);
 
