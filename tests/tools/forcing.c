@@ -152,7 +152,7 @@ int run_todays(const char *name, const struct CMUnitTest *tests, size_t count, s
     return taken ? _cmocka_run_group_tests(name, part, taken, open, close) : 0;
 }
 
-/* Of a test of results. On one day variants in sequence have different ones. With NDR_TEST_PART all of that part run. */
+/* Of a test of results. On one day variants in sequence have different ones. With NDR_TEST_PART all of a part run. */
 static bool is_left_to_another_day(size_t number)
 {
     size_t row = 0;

@@ -52,8 +52,8 @@ typedef struct variant_tests {
 /* Run an operation's tests: `all` of them with the device's choice, then `results` with each other variant forced that
  * the device can take. `is_chosen` reports those that it chooses anyway. Of `results` those run whose day it is. With
  * NDR_TEST_PART=K/N only every Nth test of each group runs, from the Kth, with today/N from another one each day; with
- * NDR_TEST_ROWS, a list of names, only those variants are forced; with NDR_TEST_QUICK no test that only looks for refusals
- * runs. Returns the number of failures. */
+ * NDR_TEST_ROWS, a list of names, only those variants are forced; with NDR_TEST_QUICK no test that only looks for
+ * refusals runs. Returns the number of failures. */
 int run_variants(const ndr_operation *operation, const variant_tests *tests);
 
 #endif
