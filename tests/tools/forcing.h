@@ -36,7 +36,8 @@ int open_with_progress(void **state);
  * FORCED_DAYS. */
 enum { CHOSEN_DAYS = 2, FORCED_DAYS = 8 };
 
-/* Run those of `count` tests whose day it is, as test `first` of `days` and so on. Returns the number of failures. */
+/* Run those of `count` tests whose day it is, as test `first` of `days` and so on; on a simulator all. Returns the number
+ * of failures. */
 int run_todays(const char *name, const struct CMUnitTest *tests, size_t count, size_t first, size_t days,
                CMFixtureFunction open, CMFixtureFunction close);
 
