@@ -173,7 +173,7 @@ static void test_array_scan__takes_every_type_and_operator(void **state)
         for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_OR; ++op) {
             const bool is_bits = op >= NDR_OP_BIT_AND && op <= NDR_OP_BIT_XOR;
             if ((is_bits && is_float(dtype)) || (op != NDR_OP_SUM && (dtype + op) % (quick() ? 9 : 3))) continue;
-            if (!takes_case(cases++, 3)) continue;
+            if (!takes_case(cases++, 5)) continue;
             scan c = scan_of(dtype, op, 3, size, (unsigned)(dtype + op) % 3);
             c.is_exclusive = dtype % 2;
             c.is_backward = op % 2;
@@ -203,7 +203,7 @@ static void test_array_scan__of_generated_arrays_agrees_with_a_loop(void **state
     static const ndr_dtype dtypes[] = { NDR_DTYPE_I8, NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_U64, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     static const size_t hard[] = { 1, 2, 15, 16, 17, 63, 64, 65, 129, 1025 };
     for (unsigned turn = 0; turn < (quick() ? 6 : forced_variant ? 30 : 60); ++turn) {
-        if (!takes_case(turn, 3)) continue;
+        if (!takes_case(turn, 5)) continue;
         uint64_t random = seed + turn;
         const unsigned dims = 1 + (unsigned)random_below(&random, 3);
         const ndr_dtype dtype = dtypes[random_below(&random, COUNT_OF(dtypes))];

@@ -487,7 +487,6 @@ int main(void)
 {
     static const char *const rows[] = { "chunks", "groups" };
     const struct CMUnitTest tests[] = {
-        RESULTS,
         cmocka_unit_test(test_map_reduce__stores_one_element_and_has_an_event),
         cmocka_unit_test(test_map_reduce__shows_errors_in_each_text),
         cmocka_unit_test(test_map_reduce__refuses_wrong_types_and_operators),
@@ -495,9 +494,10 @@ int main(void)
     };
     const struct CMUnitTest results[] = { RESULTS };
     int failed = cmocka_run_group_tests_name("map_reduce", tests, open_data, close_data);
+    failed += run_todays("results", results, COUNT_OF(results), 0, CHOSEN_DAYS, open_data, close_data);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) {
         row = rows[i];
-        if (is_left()) failed += cmocka_run_group_tests_name(rows[i], results, open_data, close_data);
+        if (is_left()) failed += run_todays(rows[i], results, COUNT_OF(results), i, FORCED_DAYS, open_data, close_data);
     }
     return failed;
 }

@@ -247,7 +247,7 @@ static void test_map_reduce_axes__of_generated_arrays(void **unused)
     (void)unused;
     for (unsigned i = 0; i < (quick() ? 8 : 60); ++i) {
         uint64_t state = seed + i;
-        if (quick() || is_today(i, 5)) check_generated(&state);
+        if (quick() || is_today(i, 7)) check_generated(&state);
     }
 }
 

@@ -196,7 +196,7 @@ static void check_shapes(ndr_dtype dtype)
     const size_t length = quick() ? COUNT_OF(quick_shapes) : is_few ? COUNT_OF(blocked_shapes) : COUNT_OF(shapes);
     const size_t first = quick() && dtype == NDR_DTYPE_F64 ? 2 : 0;
     for (size_t i = first; i < length; ++i)
-        if (!is_few || takes_case(i, 3)) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
+        if (!is_few || takes_case(i, 5)) check_shape(dtype, list[i], i % 3, 1, i % 2 ? 0 : 0.5);
 }
 
 static void test_matmul__of_any_shape_agrees_with_loops_for_f32(void **state)
@@ -474,7 +474,7 @@ static void check_batches(ndr_dtype dtype)
     const uint64_t given = number_from_env("NDR_TEST_SEED", 0), first = given ? given : 1;
     const size_t cases = quick() ? 1 : takes_few_shapes() ? 4 : 30;
     for (uint64_t seed = first; seed < first + cases; ++seed) {
-        if (seed != given && !takes_few_shapes() && !takes_case(seed, 3)) continue;
+        if (seed != given && !takes_few_shapes() && !takes_case(seed, 5)) continue;
         uint64_t state = seed;
         shape s = { sides[random_bits(&state) % COUNT_OF(sides)], sides[random_bits(&state) % COUNT_OF(sides)],
                     sides[random_bits(&state) % COUNT_OF(sides)] };
@@ -1040,11 +1040,11 @@ static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
     for (size_t i = 0; i < COUNT_OF(cores); ++i) {
         if (ndr_core_of(cores[i]).vector_bytes == own.vector_bytes && ndr_core_of(cores[i]).registers == own.registers)
             continue; /* the other tests cover it */
-        if (takes_case(2 * i, 3)) check_blocks(cores[i], "direct", NDR_DTYPE_F32);
-        if (takes_case(2 * i + 1, 3)) check_blocks(cores[i], "packed", NDR_DTYPE_F32);
+        if (takes_case(2 * i, 5)) check_blocks(cores[i], "direct", NDR_DTYPE_F32);
+        if (takes_case(2 * i + 1, 5)) check_blocks(cores[i], "packed", NDR_DTYPE_F32);
     }
-    if (takes_case(1, 3)) check_blocks(NDR_CORE_SSE2, "thin", NDR_DTYPE_F32);
-    if (takes_case(2, 3) && device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
+    if (takes_case(1, 5)) check_blocks(NDR_CORE_SSE2, "thin", NDR_DTYPE_F32);
+    if (takes_case(2, 5) && device.has_f64) check_blocks(NDR_CORE_SSE2, "packed", NDR_DTYPE_F64);
 }
 
 /* ---- every variant, whatever this device would choose ---- */

@@ -461,7 +461,7 @@ static const char *cell_of(ndr_status (*attempt)(trial *t), trial t, place at)
     t.explains = NULL;
     static size_t cells;
     if (quick() && t.dtype != NDR_DTYPE_I32 && t.dtype != NDR_DTYPE_F32 && t.dtype != NDR_DTYPE_BF16) return cell;
-    if (!is_today(cells++, 3)) return cell;
+    if (!is_today(cells++, 5)) return cell;
     assert_ok(attempt(&t));
     if (!t.is_right) fail_msg("%s: wrong results for %s", at.row, ndr_dtype_name(t.dtype));
     return cell;

@@ -138,7 +138,7 @@ static bool is_tested(ndr_dtype dtype)
 {
     const bool is_one = dtype == NDR_DTYPE_U8 || dtype == NDR_DTYPE_I16 || dtype == NDR_DTYPE_F32
                         || dtype == NDR_DTYPE_U64;
-    return is_one || (!forced_variant && !quick() && takes_case(dtype, 3));
+    return is_one || (!forced_variant && !quick() && takes_case(dtype, 5));
 }
 
 static void check_counts(ndr_dtype dtype)
@@ -245,7 +245,7 @@ static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
     const size_t list[] = { 200, 20011 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
         for (size_t r = 0; r < COUNT_OF(ranges); r += quick() ? 4 : 1) {
-            if (!takes_case(r, 3)) continue;
+            if (!takes_case(r, 5)) continue;
             unsigned char *keys = keys_of(ranges[r].dtype, list[i], RANDOM, seed);
             sorting s = { .order.dtype = ranges[r].dtype, .value_bytes = 4, .count = list[i],
                           .order.is_descending = r % 2, .order.begin_bit = ranges[r].begin, .order.end_bit = ranges[r].end };
@@ -316,7 +316,7 @@ static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **sta
 {
     (void)state;
     for (unsigned turn = 0; turn < (quick() ? 2 : forced_variant ? 15 : 40); ++turn) {
-        if (!takes_case(turn, 3)) continue;
+        if (!takes_case(turn, 5)) continue;
         uint64_t random = seed + turn;
         sorting s = { .order.dtype = dtypes[random_bits(&random) % COUNT_OF(dtypes)] };
         const unsigned width = 8 * (unsigned)ndr_dtype_size(s.order.dtype);

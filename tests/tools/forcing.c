@@ -141,29 +141,46 @@ static int check_built(void **state)
     return 0;
 }
 
-enum { DAYS = 4 };
-
-/* A forced variant has one in DAYS tests each day, or one in NDR_TEST_DAYS; on one day variants in sequence have different
- * ones. With NDR_TEST_PART it has all of that part. */
-static bool is_left_to_another_day(size_t number)
-{
-    size_t row = 0;
-    if (!forced_variant || getenv("NDR_TEST_PART")) return false;
-    while (forced_operation->variants[row] != forced_variant) ++row;
-    return !is_today(number + row, (size_t)number_from_env("NDR_TEST_DAYS", DAYS));
-}
-
-/* Run those tests of a group that belong to this part and this day. */
-static int run_group(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction open)
+int run_todays(const char *name, const struct CMUnitTest *tests, size_t count, size_t first, size_t days,
+               CMFixtureFunction open, CMFixtureFunction close)
 {
     struct CMUnitTest part[64];
     size_t taken = 0;
-    assert(count <= sizeof part / sizeof part[0]);
+    assert(count <= NDR_COUNT_OF(part));
+    for (size_t i = 0; i < count; ++i)
+        if (takes_case(first + i, days)) part[taken++] = tests[i];
+    return taken ? _cmocka_run_group_tests(name, part, taken, open, close) : 0;
+}
+
+/* Of a test of results. On one day variants in sequence have different ones. With NDR_TEST_PART all of a part run. */
+static bool is_left_to_another_day(size_t number)
+{
+    size_t row = 0;
+    if (getenv("NDR_TEST_PART")) return false;
+    if (!forced_variant) return !is_today(number, CHOSEN_DAYS);
+    while (forced_operation->variants[row] != forced_variant) ++row;
+    return !is_today(number + row, FORCED_DAYS);
+}
+
+static bool is_of_results(const struct CMUnitTest *test, const variant_tests *tests)
+{
+    for (size_t i = 0; i < tests->result_count; ++i)
+        if (test->test_func == tests->results[i].test_func) return true;
+    return false;
+}
+
+/* Run those of `count` tests that belong to this part and this day. */
+static int run_group(const char *name, const struct CMUnitTest *group, size_t count, const variant_tests *tests,
+                     CMFixtureFunction open)
+{
+    struct CMUnitTest part[64];
+    size_t taken = 0;
+    assert(count <= NDR_COUNT_OF(part));
     for (size_t i = 0; i < count; ++i) {
-        if (!is_in_part(i) || is_left_to_another_day(i)) continue;
-        if (is_simulated() && strstr(tests[i].name, "__refuses_")) continue;
-        assert(!tests[i].teardown_func);
-        part[taken] = tests[i];
+        if (!is_in_part(i) || (is_of_results(&group[i], tests) && is_left_to_another_day(i))) continue;
+        if (is_simulated() && strstr(group[i].name, "__refuses_")) continue;
+        assert(!group[i].teardown_func);
+        part[taken] = group[i];
         part[taken++].teardown_func = check_built;
     }
     return taken ? _cmocka_run_group_tests(name, part, taken, open, close_device) : 0;
@@ -173,11 +190,11 @@ int run_variants(const ndr_operation *operation, const variant_tests *tests)
 {
     forced_operation = operation;
     forced_variant = NULL; /* that of the operation before */
-    int failed = run_group(operation->name, tests->all, tests->all_count, open_device);
+    int failed = run_group(operation->name, tests->all, tests->all_count, tests, open_device);
     for (size_t i = 0; i < operation->variant_count; ++i) {
         if (!is_on_list(operation->variants[i]) || !is_left(operation, operation->variants[i], tests->is_chosen)) continue;
         forced_variant = operation->variants[i];
-        failed += run_group(forced_variant->name, tests->results, tests->result_count, open_forced);
+        failed += run_group(forced_variant->name, tests->results, tests->result_count, tests, open_forced);
     }
     return failed;
 }

@@ -32,6 +32,15 @@ const ndr_op_variant *variant_of(const ndr_operation *operation, const char *nam
  * before it is used, as none is replaced in silence; test_prove tries them. */
 int open_with_progress(void **state);
 
+/* A test of results runs with the device's choice on one in CHOSEN_DAYS days, with another variant forced on one in
+ * FORCED_DAYS. */
+enum { CHOSEN_DAYS = 2, FORCED_DAYS = 8 };
+
+/* Run those of `count` tests whose day it is, as test `first` of `days` and so on; on a simulator all. Returns the number
+ * of failures. */
+int run_todays(const char *name, const struct CMUnitTest *tests, size_t count, size_t first, size_t days,
+               CMFixtureFunction open, CMFixtureFunction close);
+
 /* The variant that run_variants() forces; NULL if the device chooses. */
 extern const ndr_op_variant *forced_variant;
 
@@ -42,10 +51,10 @@ typedef struct variant_tests {
 } variant_tests;
 
 /* Run an operation's tests: `all` of them with the device's choice, then `results` with each other variant forced that
- * the device can take. `is_chosen` reports those that it chooses anyway. A forced variant has one in four of `results`
- * each day, or one in NDR_TEST_DAYS: is_today(). With NDR_TEST_PART=K/N only every Nth test of each group runs, from the
- * Kth, with today/N from another one each day; with NDR_TEST_ROWS, a list of names, only those variants are forced; with
- * NDR_TEST_QUICK no test that only looks for refusals runs. Returns the number of failures. */
+ * the device can take. `is_chosen` reports those that it chooses anyway. Of `results` those run whose day it is. With
+ * NDR_TEST_PART=K/N only every Nth test of each group runs, from the Kth, with today/N from another one each day; with
+ * NDR_TEST_ROWS, a list of names, only those variants are forced; with NDR_TEST_QUICK no test that only looks for
+ * refusals runs. Returns the number of failures. */
 int run_variants(const ndr_operation *operation, const variant_tests *tests);
 
 #endif

@@ -74,7 +74,7 @@ bool is_today(size_t i, size_t days);
 
 /* The same for cases inside of a test, each with kernels of its own, which take a CPU's driver up to a second to compile. A
  * simulator does not compile: all cases that the test has there belong to its run. `days` has no factor in common with
- * the 4 days of forced variants, so that each of them meets each case. */
+ * those of forcing.h, so that each variant meets each case. */
 bool takes_case(size_t i, size_t days);
 
 /* A kernel from source text; the test fails if it does not build. */

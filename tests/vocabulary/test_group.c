@@ -247,7 +247,7 @@ static void check_type(ndr_dtype dtype)
     snprintf(name, sizeof name, "combine_%s", cl_names[dtype]);
     const size_t most = fitting_group(kernel_of(combinations, name), 100);
     for (size_t i = 0; i < COUNT_OF(sizes); i += quick() ? 2 : 1)
-        for (int op = 0; takes_case(i + (size_t)dtype, 3) && op < (is_float(dtype) ? NUMBER_OPS : ALL_OPS) && sizes[i] <= most; ++op)
+        for (int op = 0; takes_case(i + (size_t)dtype, 5) && op < (is_float(dtype) ? NUMBER_OPS : ALL_OPS) && sizes[i] <= most; ++op)
             check_combined(dtype, op, sizes[i]);
 }
 

@@ -360,7 +360,7 @@ static bool is_tried(int type, int op)
 }
 
 /* A third of the types with each operator, and of the operators with each type. */
-static bool is_today_tried(int type, int op) { return is_tried(type, op) && takes_case((size_t)(type + op), 3); }
+static bool is_today_tried(int type, int op) { return is_tried(type, op) && takes_case((size_t)(type + op), 5); }
 
 /* A kernel "type_op" for every type and operator that is tried; or for int and NDR_PLUS only. */
 static void write_functions(const char *before, bool all)

@@ -4,7 +4,8 @@
  * sub-groups, a case runs twice, the second time without the driver's shuffles. Items then exchange values through the
  * scratch.
  *
- * A run takes 30 cases at random; the seed is printed, and NDR_TEST_SEED=n chooses another. NDR_TEST_LONG=1 runs all. */
+ * A run takes 15 of 30 cases at random, on the next day the others; the seed is printed, and NDR_TEST_SEED=n chooses
+ * others. NDR_TEST_LONG=1 runs all. */
 #include "support.h"
 
 #include "reference.h"
@@ -276,6 +277,7 @@ static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **stat
     size_t launches = 0;
     for (size_t i = 0; i < count; ++i) {
         const size_t chosen = is_long ? i : (size_t)(random_bits(&seed) % all);
+        if (!takes_case(i, 2)) continue;
         launches += run_case(shapes[chosen % shape_count], sizes[chosen / shape_count]);
     }
     print_message("%zu launches\n", launches);
