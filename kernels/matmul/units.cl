@@ -10,8 +10,9 @@
  * packed. Bytes they take along k alone. Matrices that are stored otherwise, or whose rows do not begin at multiples of
  * 16 bytes, are copied to the workspace by gemm_units_bring().
  *
- * Tiles that leave matrix units idle, the last ones or all of them, are computed in parts of the depth: their sums go
- * to the workspace, and gemm_units_add() adds them, always in the same order. */
+ * Tiles that leave matrix units idle, the last ones or all of them, are computed in parts of the depth. Their sums go to
+ * the workspace. Of FAN parts the team that ends last adds the sums, always in the same order, and stores those for the
+ * next level, until one team has all of them. */
 
 /* Defaults, with which the file compiles by itself. */
 #ifndef TEAMS
@@ -22,6 +23,7 @@
 #define BLOCKS 1   /* 1 or 2: of 64 rows of C that a team multiplies */
 #define TILE_N 256 /* 64, 128, 192 or 256 columns of C */
 #define STAGES 4
+#define HAS_PARTS 1 /* 0: all tiles are computed whole */
 #endif
 #include "matmul/elements.clh"
 #include "matmul/products.clh"
@@ -121,7 +123,7 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 #define BOXES (TILE_N < 2 * BOX_COLS ? 1 : 2) /* of C in local memory, for a team */
 #define OUT_COLS (BOXES * BOX_COLS)
 
-#define SHARES NDR_UNITS_SHARES
+#define FAN NDR_UNITS_FAN
 #define SOME_SUMS (BLOCKS == 1 ? 32 : 16) /* for which C is loaded at once */
 
 /* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
@@ -262,17 +264,17 @@ INLINE void bring_units(const product *p, global const uchar *maps, uint memory,
 /* ---- sums ---- */
 
 #if TRANSPOSES_A
-#define A_SHAPE k, m
+#define A_SHAPE x.k, x.m
 #define A_BOX STEPS, 64
 #else
-#define A_SHAPE m, k
+#define A_SHAPE x.m, x.k
 #define A_BOX TILE_M, STEPS
 #endif
 #if TRANSPOSES_B
-#define B_SHAPE n, k
+#define B_SHAPE x.n, x.k
 #define B_BOX TILE_N, STEPS
 #else
-#define B_SHAPE k, n
+#define B_SHAPE x.k, x.n
 #define B_BOX STEPS, 64
 #endif
 
@@ -439,35 +441,82 @@ INLINE void store_sums(const product *p, const unit *u, uint team, uint block, c
 
 /* ---- parts of tiles ---- */
 
+#if HAS_PARTS
+
 /* The sums of a block for a part: [sum / 4][item]. */
 static inline global SUM4 *sums_of(global SUM4 *sums, uint part, uint block)
 {
     return sums + ((ulong)part * (TEAMS * BLOCKS) + block) * (SUMS / 4 * TEAM);
 }
 
-INLINE void store_part(global SUM4 *sums, const unit *u, uint block, const T *sum)
+INLINE void store_part(global SUM4 *sums, uint part, uint block, const T *sum)
 {
-    global SUM4 *const to = sums_of(sums, u->part, block) + get_local_id(0) % TEAM;
+    global SUM4 *const to = sums_of(sums, part, block) + get_local_id(0) % TEAM;
 #pragma unroll
     for (uint s = 0; s < SUMS; s += 4) to[s / 4 * TEAM] = (SUM4)(sum[s], sum[s + 1], sum[s + 2], sum[s + 3]);
 }
 
+/* Add the sums of `count` parts, `distance` parts apart, in their order. */
+INLINE void add_parts(T *sum, global SUM4 *sums, uint part, uint distance, uint count, uint block)
+{
+    global const SUM4 *from = sums_of(sums, part, block) + get_local_id(0) % TEAM;
+#pragma unroll
+    for (uint s = 0; s < SUMS; ++s) sum[s] = 0;
+    for (uint i = 0; i < count; ++i) {
+#pragma unroll
+        for (uint s = 0; s < SUMS; s += 4) {
+            const SUM4 x = from[s / 4 * TEAM];
+            sum[s] += x.x, sum[s + 1] += x.y, sum[s + 2] += x.z, sum[s + 3] += x.w;
+        }
+        from += (ulong)distance * (TEAMS * BLOCKS * SUMS / 4 * TEAM);
+    }
+}
+
+/* Whether a team is the last of `count` that call this for a counter, which is 0 before and after: what the others
+ * have stored is visible then. */
+INLINE bool is_last_team(global uint *counter, uint count, uint team, local uint *is_last)
+{
+    join_team(team);
+    if (get_local_id(0) % TEAM == 0) {
+        is_last[team] = add_in_order(counter, 1) + 1 == count;
+        if (is_last[team]) *counter = 0;
+    }
+    join_team(team);
+    return is_last[team];
+}
+
+/* After a team's part of a tile: whether `sum` now has the sums of all parts. */
+INLINE bool join_parts(T *sum, const product *p, const unit *u, uint team, uint block, global SUM4 *sums,
+                       global uint *counters, local uint *is_last)
+{
+    const uint tile = u->part / p->parts, first = tile * p->parts;
+    uint part = u->part - first;
+    counters += (tile * (TEAMS * BLOCKS) + block) * NDR_UNITS_COUNTERS(p->parts);
+    store_part(sums, u->part, block, sum);
+    for (uint distance = 1; distance < p->parts; distance *= FAN) {
+        const uint index = part / (distance * FAN), count = (p->parts + distance - 1) / distance;
+        const uint some = min(count - index * FAN, (uint)FAN);
+        if (!is_last_team(counters + index, some, team, is_last)) return false;
+        part = index * (distance * FAN);
+        add_parts(sum, sums, first + part, distance, some, block);
+        counters += (count + FAN - 1) / FAN;
+        if (count > FAN) store_part(sums, first + part, block, sum);
+    }
+    return true;
+}
+#endif
+
 /* ---- kernels ---- */
 
-#define PARAMETERS                                                                                                     \
-    uint m, uint n, uint k, uint tiles, uint units, uint whole, uint parts, uint part_stages, T alpha,                 \
-        global const IN_BITS *a, ulong a_offset, ulong a_pitch, ulong a_stride, uint a_count, global const IN_BITS *b, \
-        ulong b_offset, ulong b_pitch, ulong b_stride, uint b_count, T beta, global OUT_T *c, ulong c_offset,          \
-        ulong c_pitch, ulong c_stride, uint c_count, global uint *workspace, ulong sums_offset
-
-#define PRODUCT                                                                                                 \
-    {                                                                                                           \
-        m, n, k, a_count, b_count, tiles, units, whole, parts, part_stages, alpha, beta, c + c_offset, c_pitch, \
-            c_stride,                                                                                           \
-            (c_offset | c_pitch | c_stride) % (16 / OUT_BYTES) == 0 && (TILE_N % BOX_COLS == 0) && (PART == 0)  \
+#define PRODUCT                                                                                                        \
+    {                                                                                                                  \
+        x.m, x.n, x.k, x.a_count, x.b_count, x.tiles, x.units, x.whole, x.parts, x.part_stages, AS_T(x.alpha),         \
+            AS_T(x.beta), c + x.c_offset, x.c_pitch, x.c_stride,                                                       \
+            (x.c_offset | x.c_pitch | x.c_stride) % (16 / OUT_BYTES) == 0 && (TILE_N % BOX_COLS == 0) && (PART == 0)   \
     }
+#define AS_T JOIN(as_, T)
 
-#define SUMS_OF_PARTS ((global SUM4 *)((global uchar *)(workspace + NDR_WORKSPACE_HEAD) + sums_offset))
+#define SUMS_OF_PARTS ((global SUM4 *)((global uchar *)(workspace + NDR_WORKSPACE_HEAD) + x.sums))
 
 /* Distances of 16 bytes are as good as any where there is one matrix. */
 static inline layout layout_of(ulong address, uint rows, uint cols, uint count, ulong pitch, ulong stride,
@@ -478,10 +527,15 @@ static inline layout layout_of(ulong address, uint rows, uint cols, uint count, 
 }
 
 /* Over groups that take the units of work in turn, at most one for each compute unit. */
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAMETERS MORE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b, global OUT_T *c,
+           global uint *workspace MORE_PARAMETERS)
 {
     local uchar stages[STAGES * STAGE_BYTES + TEAMS * BOXES * BOX_BYTES + 1024] __attribute__((aligned(1024)));
     local ulong barriers[2 * STAGES];
+#if HAS_PARTS
+    local uint is_last[TEAMS];
+#endif
     local uint new_maps[NDR_UNITS_MAPS * MAP_BYTES / 4] __attribute__((aligned(128)));
     if (!IS_NEEDED) return;
     const product p = PRODUCT;
@@ -503,15 +557,15 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAME
         for (uint i = lane; i < NDR_UNITS_MAPS * MAP_BYTES / 4; i += 32) new_maps[i] = 0;
         join_warp();
         if (lane < 2) {
-            const layout of_a = layout_of((ulong)(uintptr_t)(a + a_offset), A_SHAPE, a_count, a_pitch * IN_BYTES,
-                                          a_stride * IN_BYTES, A_BOX);
-            const layout of_b = layout_of((ulong)(uintptr_t)(b + b_offset), B_SHAPE, b_count, b_pitch * IN_BYTES,
-                                          b_stride * IN_BYTES, B_BOX);
+            const layout of_a = layout_of((ulong)(uintptr_t)(a + x.a_offset), A_SHAPE, x.a_count, x.a_pitch * IN_BYTES,
+                                          x.a_stride * IN_BYTES, A_BOX);
+            const layout of_b = layout_of((ulong)(uintptr_t)(b + x.b_offset), B_SHAPE, x.b_count, x.b_pitch * IN_BYTES,
+                                          x.b_stride * IN_BYTES, B_BOX);
             const layout of = lane == 0 ? of_a : of_b;
             MAKE_MAP(map, of, JOIN(MAP_OF_, IN));
         } else if (lane == 2 && p.c_is_mapped) {
-            const layout of = layout_of((ulong)(uintptr_t)p.c, m, n, c_count, c_pitch * OUT_BYTES, c_stride * OUT_BYTES,
-                                        64, BOX_COLS);
+            const layout of = layout_of((ulong)(uintptr_t)p.c, x.m, x.n, x.c_count, x.c_pitch * OUT_BYTES,
+                                        x.c_stride * OUT_BYTES, 64, BOX_COLS);
             MAKE_MAP(map, of, JOIN(MAP_OF_, OUT));
         }
         join_warp();
@@ -538,54 +592,22 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_units(PARAME
 #pragma unroll
     for (uint s = 0; s < BLOCKS * SUMS; ++s) sum[s] = 0;
     if (item % TEAM == 0 && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
-    for (uint i = get_group_id(0); i < units; i += get_num_groups(0)) {
+    for (uint i = get_group_id(0); i < x.units; i += get_num_groups(0)) {
         const unit u = find_unit(&p, i, &found);
         add_stages(sum, team, u.stages, memory, full, empty, &at);
 #pragma unroll
         for (uint b = 0; b < BLOCKS; ++b) {
             const uint block = team * BLOCKS + b;
-            const T *const of_block = sum + b * SUMS;
-            if (u.is_whole)
-                store_sums(&p, &u, team, block, of_block, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
-            else store_part(SUMS_OF_PARTS, &u, block, of_block);
+            T *const of_block = sum + b * SUMS;
+#if HAS_PARTS
+            if (!u.is_whole
+                && !join_parts(of_block, &p, &u, team, block, SUMS_OF_PARTS, workspace + NDR_COUNTERS, is_last))
+                continue;
+#endif
+            store_sums(&p, &u, team, block, of_block, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
         }
     }
     if (item % TEAM == 0) wait_for_stores();
-}
-
-/* Over groups that take the 4 sums of each item of a block in turn, for all blocks of the tiles in parts. The items of
- * a group add a share of the parts each: one after the other all parts would take as long as the products. */
-kernel __attribute__((reqd_work_group_size(SHARES *TEAM, 1, 1))) void gemm_units_add(PARAMETERS MORE_PARAMETERS)
-{
-    local SUM4 of_shares[SHARES * TEAM];
-    if (!IS_NEEDED) return;
-    const product p = PRODUCT;
-    const uint share = get_local_id(0) / TEAM, item = get_local_id(0) % TEAM, quads = SUMS / 4;
-    const uint divided = (units - whole) / parts;
-    place found = { 0, 0, 0, 0 };
-    for (uint i = get_group_id(0); i < divided * (TEAMS * BLOCKS) * quads; i += get_num_groups(0)) {
-        const uint quad = i % quads, block = i / quads % (TEAMS * BLOCKS), tile = i / quads / (TEAMS * BLOCKS);
-        const unit u = find_unit(&p, whole + tile * parts, &found);
-        global const SUM4 *const from = sums_of(SUMS_OF_PARTS, u.part, block) + quad * TEAM + item;
-        SUM4 all = 0;
-#pragma unroll 8
-        for (uint j = share; j < parts; j += SHARES) all += from[(ulong)j * (TEAMS * BLOCKS * SUMS / 4 * TEAM)];
-        of_shares[get_local_id(0)] = all;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (share == 0) {
-#pragma unroll
-            for (uint j = 1; j < SHARES; ++j) all += of_shares[j * TEAM + item];
-            const T sum[4] = { all.x, all.y, all.z, all.w };
-            const uint row = u.row + 64 * block + row_of_item(), col = u.col + 8 * quad + col_of_item();
-            STORED_T results[4];
-            finish(results, sum, &p, &u, row, col, 4 EPILOGUE_ARGUMENTS);
-#pragma unroll
-            for (uint s = 0; s < 4; ++s)
-                if (is_in_c(&p, row + s / 2 * 8, col + s % 2))
-                    STORE_OUT(element_of(&p, u.product, row + s / 2 * 8, col + s % 2), 0, results[s]);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
 }
 
 #endif

@@ -346,7 +346,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_wide(PARAMET
         float sum[SUMS];
         add_slabs_of(sum, &p, &u, memory, full, empty, &at, &seen);
         end_slabs(&seen, marks, ++number, false);
-        if (!parts_suffice(marks, number)) add_plainly(sum, &p, &u);
+        if (!parts_suffice(marks + number % 2 * TILE_MARKS, number)) add_plainly(sum, &p, &u);
         if (parts == 1) store_unit(&p, &u, sum);
         else store_part(SUMS_OF_PARTS, i, sum);
     }

@@ -73,7 +73,7 @@ static ndr_status plan_and_get_kernel(ndr_op_job *job)
 
 static ndr_status get_others(ndr_op_job *job)
 {
-    for (unsigned i = 0; i < NDR_OTHER_KERNELS && job->of.variant->others[i]; ++i)
+    for (unsigned i = 0; i < NDR_OTHER_KERNELS && job->of.variant->others[i] && !job->plan.leaves_others; ++i)
         NDR_TRY(get_kernel(job, job->of.variant->others[i], &job->others[i]));
     return NDR_OK;
 }

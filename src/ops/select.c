@@ -53,6 +53,7 @@ static const struct {
     { NDR_NEEDS_F64_MMA, "inline PTX that multiplies matrices of f64", may_take_mma },
     { NDR_NEEDS_BF16_MMA, "PTX that multiplies matrices of bfloat16", may_take_mma },
     { NDR_NEEDS_WIDE_MMA, "PTX that multiplies few rows of bfloat16", may_take_mma },
+    { NDR_NEEDS_SMALL_MMA, "inline PTX that multiplies matrices of half and bfloat16", may_take_mma },
     { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },
     { NDR_NEEDS_ROUNDED_MMA, "PTX that multiplies matrices of rounded elements", may_take_mma },
@@ -66,8 +67,12 @@ static const struct {
 
 const char *ndr_op_find_unmet(const ndr_op_variant *variant, const ndr_caps *caps, ndr_lacks lacks)
 {
-    for (size_t i = 0; i < NDR_COUNT_OF(needs); ++i)
-        if ((variant->needs & needs[i].bit) && ((lacks & needs[i].bit) || !needs[i].is_met(caps))) return needs[i].what;
+    unsigned left = variant->needs; /* asked for all variants of each call: most have one need, or none */
+    for (size_t i = 0; left && i < NDR_COUNT_OF(needs); ++i) {
+        if (!(left & needs[i].bit)) continue;
+        if ((lacks & needs[i].bit) || !needs[i].is_met(caps)) return needs[i].what;
+        left &= ~needs[i].bit;
+    }
     return NULL;
 }
 

@@ -15,6 +15,7 @@ typedef struct ndr_op_plan {
     ndr_nd_range range;     /* of its main kernel */
     size_t local_bytes;     /* of local memory, in arguments and declared, for a group of it */
     size_t workspace_bytes; /* 0: it needs none */
+    bool leaves_others;     /* the request needs none of the variant's other kernels */
     size_t numbered_bytes;  /* with a workspace: of words that hold a launch's number; 0: it needs none */
 } ndr_op_plan;
 
@@ -32,6 +33,7 @@ typedef enum ndr_need {
     NDR_NEEDS_NARROW_MMA = 1u << 9,   /* the same for half, bfloat16 and bytes, which the copy engine brings */
     NDR_NEEDS_RESIDUES = 1u << 10,    /* the same for bytes, and for f64 */
     NDR_NEEDS_WIDE_MMA = 1u << 11,    /* the same for bfloat16, of kernels for few rows */
+    NDR_NEEDS_SMALL_MMA = 1u << 12,   /* inline PTX that multiplies matrices of half and bfloat16 */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

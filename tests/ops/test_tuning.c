@@ -379,14 +379,14 @@ static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
     (void)state;
     const char *const names[] = { "split", "halves", "rounded" };
-    const uint64_t needed = ((uint64_t)192 << 20) + 256;
+    const uint64_t needed = ((uint64_t)192 << 20) + NDR_WORKSPACE_HEAD_BYTES;
     const uint64_t line_bytes[] = { (uint64_t)128 * 192, (uint64_t)64 * 260, (uint64_t)43 * 196 };
     const ndr_matmul_request product = rounded_product_of(4096, 4096, 4096);
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
         const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, names[i]);
         ndr_caps caps = caps_with_warps();
         ndr_op_plan plan = ndr_op_make_plan(variant, &caps, &product);
-        assert_int_equal(plan.workspace_bytes, 2 * 4096 * line_bytes[i] + 256);
+        assert_int_equal(plan.workspace_bytes, 2 * 4096 * line_bytes[i] + NDR_WORKSPACE_HEAD_BYTES);
         caps.info.global_memory_bytes = 8 * needed;
         assert_null(ndr_op_unsuited(variant, &caps, &product));
         caps.info.global_memory_bytes = 8 * needed - 1;
@@ -645,6 +645,64 @@ static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
                         ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &product));
 }
 
+/* ---- small ---- */
+
+static void test_tuning__batches_of_small_products_are_read_as_they_lie(void **state)
+{
+    (void)state;
+    const ndr_caps caps = caps_with_warps();
+    assert_takes("small", &caps, batch_of(1000, 127, 129, 131, NDR_DTYPE_F32));
+    assert_takes("small", &caps, batch_of(500, 200, 200, 200, NDR_DTYPE_F32)); /* more than a tile */
+    assert_takes("blocked", &caps, batch_of(1000, 128, 128, 128, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, batch_of(1000, 63, 65, 67, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, batch_of(1000, 32, 129, 500, NDR_DTYPE_F32));
+    assert_takes("blocked", &caps, batch_of(50, 127, 129, 131, NDR_DTYPE_F32));
+    assert_takes("small", &caps, batch_of(1000, 127, 129, 131, NDR_DTYPE_F16));
+    assert_takes("small", &caps, batch_of(5000, 17, 19, 65, NDR_DTYPE_BF16));
+    assert_takes("small", &caps, product_of(299, 299, 299, NDR_DTYPE_F16)); /* in one launch */
+    assert_takes("units", &caps, product_of(299, 299, 4099, NDR_DTYPE_F16));
+    assert_takes("units", &caps, product_of(301, 299, 299, NDR_DTYPE_F16));
+    assert_takes("units", &caps, batch_of(1000, 128, 128, 128, NDR_DTYPE_F16));
+}
+
+static void test_tuning__plans_of_small_fit_the_device(void **state)
+{
+    (void)state;
+    const ndr_op_variant *small = variant_of(&ndr_matmul_operation, "small");
+    const ndr_caps caps = caps_with_warps();
+    const ndr_dtype dtypes[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
+    const size_t some[] = { 1, 16, 31, 63, 64, 65, 100, 127, 128, 129, 144, 145, 255, 289, 300 };
+    for (size_t i = 0; i < COUNT_OF(some) * COUNT_OF(some) * COUNT_OF(some) * 8; ++i) {
+        size_t rest = i;
+        const size_t m = some[rest % COUNT_OF(some)], n = some[(rest /= COUNT_OF(some)) % COUNT_OF(some)];
+        const size_t k = 32 + some[(rest /= COUNT_OF(some)) % COUNT_OF(some)];
+        rest /= COUNT_OF(some);
+        ndr_matmul_request product = batch_of(1000, m, n, k, dtypes[rest / 4]);
+        product.transposes_a = rest & 1, product.transposes_b = rest & 2;
+        assert_null(ndr_op_cannot(small, &product));
+        const ndr_op_plan plan = ndr_op_make_plan(small, &caps, &product);
+        const size_t rows = number_after(plan.options, "-DTILE_M="), cols = number_after(plan.options, "-DTILE_N=");
+        const size_t groups = number_after(plan.options, "-DNDR_PTX_GROUPS=");
+        assert_true(groups > 0 && groups * (plan.local_bytes + 1024) <= 227 << 10);
+        assert_true(rows % 32 == 0 && cols % 16 == 0 && number_after(plan.options, "-DDEPTH=") % 16 == 0);
+        assert_int_equal(plan.range.local.size[1], 2 * rows);
+        assert_int_equal(plan.range.global.size[1], (m + rows - 1) / rows * ((n + cols - 1) / cols) * 2 * rows);
+    }
+}
+
+static void test_tuning__small_refuses_what_it_cannot_multiply(void **state)
+{
+    (void)state;
+    const ndr_op_variant *small = variant_of(&ndr_matmul_operation, "small");
+    ndr_matmul_request product = product_of(301, 64, 64, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(small, &product), "c has more than 300 rows or columns");
+    product = product_of(64, 64, 31, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(small, &product),
+                        "its error is shown to be within the bound only from a depth of 32 on");
+    product = product_of(64, 64, 64, NDR_DTYPE_F64);
+    assert_string_equal(ndr_op_cannot(small, &product), "the elements of a and b are not f32, f16 or bf16");
+}
+
 /* ---- parts ---- */
 
 static void check_plan_of_parts(const ndr_caps *caps, const ndr_op_plan *plan)
@@ -846,7 +904,8 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     "more than 8 columns; "
 #define NO_MMA                                                                                             \
     "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
-    "not mma: the device lacks inline PTX that multiplies matrices of f64; not units: the device lacks "   \
+    "not mma: the device lacks inline PTX that multiplies matrices of f64; not small: the device lacks "   \
+    "inline PTX that multiplies matrices of half and bfloat16; not units: the device lacks "               \
     "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not wide: the device lacks PTX " \
     "that multiplies few rows of bfloat16; not rounded: the device lacks PTX that multiplies matrices of " \
     "rounded elements; not halves: the device lacks PTX that multiplies matrices of half; not split: the " \
@@ -1321,6 +1380,9 @@ int main(void)
         cmocka_unit_test(test_tuning__few_rows_of_floats_read_b_once),
         cmocka_unit_test(test_tuning__plans_of_wide_fit_the_device),
         cmocka_unit_test(test_tuning__wide_refuses_what_it_cannot_multiply),
+        cmocka_unit_test(test_tuning__batches_of_small_products_are_read_as_they_lie),
+        cmocka_unit_test(test_tuning__plans_of_small_fit_the_device),
+        cmocka_unit_test(test_tuning__small_refuses_what_it_cannot_multiply),
         cmocka_unit_test(test_tuning__of_doubles_fills_the_last_round_of_tiles),
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
         cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),

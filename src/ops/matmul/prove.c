@@ -69,6 +69,8 @@ static const hard_case cases[] = {
     /* texts of their own: tiles that are whole, and in parts of the depth */
     { 300, 1000, 200, 8, 8, 1, 1, 0, 0, 3, true, false, 0, 0, 0, OF(F16, F16, .count = 2, .has_epilogue = true) },
     { 190, 130, 4104, 8, 8, 1, 0, 0, 0, 3, true, false, 0, 0, 0, OF(BF16, F16, .count = 1, .has_epilogue = true) },
+    { 67, 131, 200, 1, 3, 1, 0, 0, 0, 3, true, false, 0, 0, 0,
+      OF(BF16, F32, .transposes_a = true, .transposes_b = true, .part = NDR_MATRIX_UPPER, .count = 3) },
     { 129, 65, 515, 1, 3, 2, -1, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .count = 2) },
     { 1660, 2568, 400, 0, 0, 1, 0, 0, 0, 0, true, false, 0, 0, 0, OF(I8, I32, .transposes_b = true, .count = 1) },
     { 190, 130, 4104, 0, 0, 1, 0, 0, 0, 0, false, false, 0, 0, 0, OF(U8, I32, .transposes_a = true, .count = 1) },

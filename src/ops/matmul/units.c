@@ -22,8 +22,8 @@ static const tile forms[] = { { 2, 1, 256, 715 }, { 2, 1, 192, 525 }, { 2, 1, 12
                               { 3, 1, 192, 765 }, { 3, 1, 128, 525 }, { 2, 2, 192, 1100 } };
 enum { SMALLEST = 5, LARGEST = 8 };
 
-/* To store C from 64 rows x 64 columns of a team; to add parts of tiles in another launch, and what it reads a ns. */
-enum { STORE_NS = 250, ADD_NS = 5000, ADDED_BYTES_PER_NS = 3000 };
+/* To store C from 64 rows x 64 columns of a team. To add sums of parts: for each level, and what a unit reads a ns. */
+enum { STORE_NS = 250, LEVEL_NS = 1500, ADDED_BYTES_PER_NS = 80 };
 
 /* Memory is read in lines of 128 bytes: a row of a stage takes one, or two if it begins within a line. */
 enum { LINE_BYTES = 128, ENGINE_BYTES = 16, ROW_PS = 1700, CROSSING_ROW_PS = 2400 };
@@ -67,7 +67,8 @@ static size_t box_bytes(const tile *t, const ndr_matmul_request *r)
 /* Of a group, but for the stages. */
 static size_t other_bytes(const tile *t, const ndr_matmul_request *r)
 {
-    return box_bytes(t, r) + 1024 + NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES + 2 * MOST_STAGES * sizeof(uint64_t);
+    return box_bytes(t, r) + 1024 + NDR_UNITS_MAPS * NDR_UNITS_MAP_BYTES + 2 * MOST_STAGES * sizeof(uint64_t)
+           + t->teams * sizeof(uint32_t);
 }
 
 /* Whether a matrix's rows begin at multiples of so many bytes. */
@@ -89,6 +90,21 @@ static double stage_ns(const tile *t, const ndr_matmul_request *r)
 
 static size_t part_bytes(const tile *t) { return (size_t)rows_of(t) * t->n * sizeof(float); }
 
+/* To add the sums of the parts of a tile: by one team for each of its blocks, at each level. */
+static double adding_ns(const tile *t, size_t parts)
+{
+    double ns = 0;
+    for (size_t left = parts; left > 1; left = ndr_ceil_div(left, NDR_UNITS_FAN))
+        ns += LEVEL_NS + (double)(ndr_min_size(left, NDR_UNITS_FAN) * part_bytes(t)) / ADDED_BYTES_PER_NS;
+    return ns;
+}
+
+static size_t count_counters(const sizes *s)
+{
+    const size_t divided = s->parts > 1 ? (s->units - s->whole) / s->parts : 0;
+    return divided * s->tile.teams * s->tile.blocks * NDR_UNITS_COUNTERS(s->parts);
+}
+
 /* The units compute tiles in rounds. The last round may leave units idle: then its tiles are computed in parts, if that
  * is faster. */
 static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
@@ -109,20 +125,30 @@ static sizes estimate(const tile *t, size_t units, const ndr_matmul_request *r)
     d.whole = all - rest;
     d.units = d.whole + rest * d.parts;
     d.ns = (double)(d.whole / units) * ((double)depth * each_ns + store_ns) + (double)d.part_stages * each_ns
-           + 2 * store_ns + ADD_NS + (double)(rest * d.parts * part_bytes(t)) / ADDED_BYTES_PER_NS;
-    return d.ns < s.ns ? d : s;
+           + 2 * store_ns + adding_ns(t, d.parts);
+    return d.ns < s.ns && count_counters(&d) <= NDR_COUNTER_COUNT ? d : s;
 }
 
 static size_t matrices_of(const ndr_operand *m) { return m->stride ? m->further + 1 : 1; }
 
+/* A call asks twice, and programs make the same call again and again: the last answer is kept. */
 static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r)
 {
+    static _Thread_local struct {
+        size_t asked[10]; /* all that an estimate reads */
+        sizes answer;
+    } last;
     const size_t units = ndr_max_size(1, caps->info.compute_units);
+    const size_t asked[] = { units,       r->c.rows,         r->c.cols,      r->depth,          ndr_matmul_count(r),
+                             in_bytes(r), out_bytes(r),      r->part,        crosses(&r->a),    crosses(&r->b) };
+    if (memcmp(last.asked, asked, sizeof asked) == 0) return last.answer;
     sizes best = { .ns = INFINITY };
     for (size_t i = 0; i < NDR_COUNT_OF(forms); ++i) {
         const sizes s = estimate(&forms[i], units, r);
         if (s.ns < best.ns) best = s;
     }
+    memcpy(last.asked, asked, sizeof asked);
+    last.answer = best;
     return best;
 }
 
@@ -229,13 +255,16 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     const sizes s = sizes_for(of->caps, r);
     const size_t items = (size_t)TEAM * (s.tile.teams + 1);
     const bool is_bytes = in_bytes(r) == 1;
+    const layout l = lay_out(of->caps, &s, r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(count_groups(of->caps, &s) * items, items),
+                           .leaves_others = !l.a.is_copied && !l.b.is_copied,
                            .local_bytes = s.stages * stage_bytes(&s.tile) + other_bytes(&s.tile, r),
                            .workspace_bytes = workspace_bytes(of->caps, &s, r) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DBLOCKS=%u -DTILE_N=%u -DSTAGES=%u -DNDR_PTX_TARGET=sm_90a%s%s%s",
+             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DBLOCKS=%u -DTILE_N=%u -DSTAGES=%u -DHAS_PARTS=%d "
+             "-DNDR_PTX_TARGET=sm_90a%s%s%s",
              ndr_matmul_result_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
-             s.tile.blocks, s.tile.n, s.stages, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
+             s.tile.blocks, s.tile.n, s.stages, s.parts > 1, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
              r->transposes_b || is_bytes ? " -DTRANSPOSES_B=1" : "",
              r->part == NDR_MATRIX_WHOLE   ? ""
              : r->part == NDR_MATRIX_LOWER ? " -DPART=1"
@@ -253,15 +282,24 @@ static ndr_status launch_copy(ndr_op_job *job, const ndr_operand *from, const br
                          ndr_workspace_buffer(job->workspace), b->offset, b->pitch / 16, b->stride / 16);
 }
 
-/* Five arguments: where the matrices are that are multiplied. */
-static void add_matrix(ndr_arg *args, const ndr_op_job *job, const ndr_operand *from, const brought *b)
+/* A matrix that is multiplied: its buffer, and where it is there, in elements. */
+static ndr_arg place(const ndr_op_job *job, const ndr_operand *from, const brought *b, uint64_t *offset,
+                     uint64_t *pitch, uint64_t *stride)
 {
     const size_t size = from->element_bytes;
-    args[0] = ndr_arg_of(b->is_copied ? ndr_workspace_buffer(job->workspace) : from->buffer);
-    args[1] = ndr_arg_of(b->is_copied ? (NDR_WORKSPACE_HEAD_BYTES + b->offset) / size : from->offset);
-    args[2] = ndr_arg_of(b->is_copied ? b->pitch / size : from->pitch);
-    args[3] = ndr_arg_of(b->is_copied ? b->stride / size : from->stride);
-    args[4] = ndr_arg_of((uint32_t)b->matrices);
+    *offset = b->is_copied ? (NDR_WORKSPACE_HEAD_BYTES + b->offset) / size : from->offset;
+    *pitch = b->is_copied ? b->pitch / size : from->pitch;
+    *stride = b->is_copied ? b->stride / size : from->stride;
+    return ndr_arg_of(b->is_copied ? ndr_workspace_buffer(job->workspace) : from->buffer);
+}
+
+/* alpha or beta. */
+static uint32_t bits_of(const ndr_matmul_request *r, double value)
+{
+    uint32_t bits = (uint32_t)(int32_t)value;
+    const float x = (float)value;
+    if (!ndr_matmul_is_integer(r)) memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 static ndr_status launch(ndr_op_job *job)
@@ -271,37 +309,32 @@ static ndr_status launch(ndr_op_job *job)
     const layout l = lay_out(job->of.caps, &s, r);
     NDR_TRY(launch_copy(job, &r->a, &l.a));
     NDR_TRY(launch_copy(job, &r->b, &l.b));
-    ndr_arg args[] = { ndr_arg_of((uint32_t)r->c.rows),
-                       ndr_arg_of((uint32_t)r->c.cols),
-                       ndr_arg_of((uint32_t)r->depth),
-                       ndr_arg_of((uint32_t)s.tiles),
-                       ndr_arg_of((uint32_t)s.units),
-                       ndr_arg_of((uint32_t)s.whole),
-                       ndr_arg_of((uint32_t)s.parts),
-                       ndr_arg_of((uint32_t)s.part_stages),
-                       ndr_matmul_scalar(r, r->alpha),
-                       [9] = ndr_null,
-                       [14] = ndr_null, /* a and b: five each */
-                       [19] = ndr_matmul_scalar(r, r->beta),
-                       ndr_arg_of(r->c.buffer),
-                       ndr_arg_of(r->c.offset),
-                       ndr_arg_of(r->c.pitch),
-                       ndr_arg_of(r->c.stride),
-                       ndr_arg_of((uint32_t)ndr_matmul_count(r)),
-                       ndr_arg_of(ndr_workspace_buffer(job->workspace)),
-                       ndr_arg_of(l.sums) };
-    add_matrix(args + 9, job, &r->a, &l.a);
-    add_matrix(args + 14, job, &r->b, &l.b);
-    NDR_TRY(ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args)));
-    if (s.parts == 1) return NDR_OK;
-    const size_t quads = rows_of(&s.tile) / 64 * s.tile.n / 8, rest = (s.units - s.whole) / s.parts;
-    const size_t items = (size_t)NDR_UNITS_SHARES * TEAM, most = 4 * ndr_max_size(1, job->of.caps->info.compute_units);
-    const ndr_nd_range range = ndr_nd_range_1d(ndr_min_size(rest * quads, most) * items, items);
-    return ndr_matmul_launch_with(job, job->others[1], &range, r, args, NDR_COUNT_OF(args));
+    ndr_units_numbers x = { .m = (uint32_t)r->c.rows,
+                            .n = (uint32_t)r->c.cols,
+                            .k = (uint32_t)r->depth,
+                            .alpha = bits_of(r, r->alpha),
+                            .beta = bits_of(r, r->beta),
+                            .a_count = (uint32_t)l.a.matrices,
+                            .b_count = (uint32_t)l.b.matrices,
+                            .c_count = (uint32_t)ndr_matmul_count(r),
+                            .c_offset = r->c.offset,
+                            .c_pitch = r->c.pitch,
+                            .c_stride = r->c.stride,
+                            .tiles = (uint32_t)s.tiles,
+                            .units = (uint32_t)s.units,
+                            .whole = (uint32_t)s.whole,
+                            .parts = (uint32_t)s.parts,
+                            .part_stages = (uint32_t)s.part_stages,
+                            .sums = l.sums };
+    const ndr_arg a = place(job, &r->a, &l.a, &x.a_offset, &x.a_pitch, &x.a_stride);
+    const ndr_arg b = place(job, &r->b, &l.b, &x.b_offset, &x.b_pitch, &x.b_stride);
+    const ndr_arg args[] = { ndr_struct(ndr_units_numbers, x), a, b, ndr_arg_of(r->c.buffer),
+                             ndr_arg_of(ndr_workspace_buffer(job->workspace)) };
+    return ndr_matmul_launch_with(job, job->kernel, &job->plan.range, r, args, NDR_COUNT_OF(args));
 }
 
 /* `tiled` takes every product, and needs no memory. */
 extern const ndr_op_variant ndr_matmul_tiled;
-NDR_OP_VARIANT(matmul, units, "gemm_units", NDR_NEEDS_NARROW_MMA, .others = { "gemm_units_bring", "gemm_units_add" },
+NDR_OP_VARIANT(matmul, units, "gemm_units", NDR_NEEDS_NARROW_MMA, .others = { "gemm_units_bring" },
                .cannot = cannot, .unsuited = unsuited, .write = ndr_matmul_write, .plan = plan, .launch = launch,
                .prove = ndr_matmul_prove, .proves_later = true, .instead = &ndr_matmul_tiled);
