@@ -87,7 +87,7 @@ typedef struct bench_row {
     size_t max_launches; /* of one call of libndr; 0: any number */
     size_t max_rounds;   /* 0: any number */
     double flop_per_byte; /* of memory, each operand and result once; 0: not in the roofline picture */
-    bool alternates;     /* all contenders in one timing, call by call: for rivals that differ by a few per cent */
+    bool alternates;     /* all contenders in one timing, call by call, where no other threads would disturb that */
 } bench_row;
 
 /* A call that is timed once, in a process of its own: first_call.c. */

@@ -148,6 +148,14 @@ static void take_turn_together(const bench_row *row, void *job, const bench_sett
     }
 }
 
+/* Threads of a rival that is not on the device spin after its call, and would slow the next one. */
+static bool may_alternate(const bench_result *result)
+{
+    for (size_t i = 0; i < result->count; ++i)
+        if (!the_one_thread && !result->of[i].who->on_device) return false;
+    return true;
+}
+
 /* One round; false if all contenders have had all their rounds. */
 static bool take_turns(const bench_row *row, void *job, const bench_settings *settings, bench_result *result,
                        uint64_t *state)
@@ -156,7 +164,7 @@ static bool take_turns(const bench_row *row, void *job, const bench_settings *se
     bool any = false;
     shuffle(order, result->count, state);
     refill(row->work, job, next_random(state));
-    if (row->alternates) {
+    if (row->alternates && may_alternate(result)) {
         take_turn_together(row, job, settings, result, state);
         return true;
     }

@@ -3,6 +3,7 @@
  *   ALONG 1   each line by itself, its elements follow each other: long ones are scanned in vector registers
  *   ALONG 0   all together, step by step: neighbouring lines are the lanes of vectors
  */
+#include "once.clh"
 #include "scan/run.clh"
 #include "array_scan/lines.clh"
 
@@ -29,7 +30,7 @@ static inline ulong find_block(const ulong b, const ulong inner, const ulong spa
 /* Element `at` of the line, or of a backward scan counted from its end, is the first of `n` in memory. */
 static inline ulong lowest(const ulong at, const ulong n) { return IS_BACKWARD ? at + n - 1 : at; }
 
-static inline void reduce_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+ONCE void reduce_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
 {
     for (uint i = 0; i < width; ++i) {
         global const T *const x = input_line(LINE_ARGUMENTS, block + i) + input_step * (long)lowest(begin, n);
@@ -37,7 +38,7 @@ static inline void reduce_block(LINE_PARAMETERS, const ulong block, const uint w
     }
 }
 
-static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+ONCE void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
 {
     for (uint i = 0; i < width; ++i) {
         global const T *const x = input_line(LINE_ARGUMENTS, block + i) + input_step * (long)lowest(begin, n);
@@ -92,7 +93,7 @@ static inline void close_all(tallies *t, const uint width, const ulong count)
     for (uint i = 0; i < width; ++i) t->longer[i] = NEUTRAL;
 }
 
-static inline void reduce_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+ONCE void reduce_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
 {
     tallies t;
     global const T *x = input_line(LINE_ARGUMENTS, block) + input_step * (long)begin;
@@ -130,7 +131,7 @@ static inline void scan_rows(LINE_PARAMETERS, global const T *x, global T *y, T 
     }
 }
 
-static inline void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
+ONCE void scan_block(LINE_PARAMETERS, const ulong block, const uint width, const ulong begin, const ulong n)
 {
     T value[MOST];
     global const T *x = input_line(LINE_ARGUMENTS, block) + input_step * (long)begin;

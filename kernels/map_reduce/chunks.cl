@@ -2,9 +2,14 @@
  *
  * The lanes lie along the reduced dimension, and are combined in the end; or along a kept one, and have a result each. In
  * both cases their loop reads neighbouring elements, if the inputs have any, and becomes vector instructions: not for
- * elements of the caller's type, nor for an expression that calls a function. */
+ * elements of the caller's type, nor for an expression that calls a function.
+ *
+ * Results in parts are combined by the last group, with IN_ONE_LAUNCH; otherwise by a second launch. */
 #ifndef ALONG_REDUCED
 #define ALONG_REDUCED 1
+#endif
+#ifndef IS_NARROW
+#define IS_NARROW 0
 #endif
 #if ALONG_REDUCED
 #define LANE_KEPT 0
@@ -15,19 +20,28 @@
 #define LANE_REDUCED 0
 #define STEP 1
 #endif
-/* Interleaved as far as the loop is long: a shorter one would run without vectors. */
-#if LANES >= 128 || (LANES == 64 && ALONG_REDUCED)
+#define ALIGNED __attribute__((aligned(64)))
+/* Loops of constant length have as many vectors as that has, and so no loop: their lanes are kept in registers. */
+#define VECTOR_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(1)")
+#define PAIR_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(2)")
+#if (ALONG_REDUCED || IS_NARROW) && LANES == 128
+#define LANE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(8)")
+#elif LANES >= 64
 #define LANE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(4)")
-#elif LANES == 32 && ALONG_REDUCED
-#define LANE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(2)")
+#elif LANES == 32
+#define LANE_LOOP PAIR_LOOP
 #else
-#define LANE_LOOP _Pragma("clang loop unroll(disable) vectorize_width(16) interleave_count(1)")
+#define LANE_LOOP VECTOR_LOOP
 #endif
 #pragma clang diagnostic ignored "-Wpass-failed"
+#include "once.clh"
 #include "map_reduce/values.clh"
 #include "ndr/detail/fetch.h"
+#if IN_ONE_LAUNCH
+#include "reduce/last_group.clh"
+#endif
 
-/* Prefetch `bytes` at NDR_PREFETCH_BYTES_ behind p; addresses past the end are harmless. */
+/* Prefetch `bytes` behind p; addresses past the end are harmless. */
 static inline void ndr_fetch(global const char *p, const uint bytes)
 {
 #if FETCH_AHEAD
@@ -36,51 +50,125 @@ static inline void ndr_fetch(global const char *p, const uint bytes)
     (void)p, (void)bytes;
 }
 
-/* Combine the reduced indexes first to stop of a row, for n lanes from k0, k1 on. Along the reduced dimension what is
- * left of the last step goes into `rest`: all lanes have constant numbers, so they are kept in registers. */
-static inline void reduce_row(sums *s, lanes *rest, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
-                              const ulong first, const ulong stop)
-{
-    ulong r1 = first;
-    while (stop - r1 >= STEP) {
-        const ulong steps = min((stop - r1) / STEP, (ulong)(ROW - s->steps)), until = r1 + steps * STEP;
-        for (; r1 < until; r1 += STEP) {
-#if ALONG_REDUCED
-            FETCH_INPUTS(k0, k1, r0, r1);
-#endif
-            take(&s->row, n, INPUT_VALUES, k0, k1, r0, r1);
-        }
-        s->steps += (uint)steps;
-        if (s->steps == ROW) end_row(s, n);
+/* ---- steps ---- */
+
+#define A(k) to->v##k[l]
+#define B(k) e##k
+#define TAKE(j)                                                                                                        \
+    {                                                                                                                  \
+        const ulong r1 = first + (j) * STEP;                                                                           \
+        EACH(EVALUATE) EACH(INTO)                                                                                      \
     }
-#if LANES > 16
-    for (; ALONG_REDUCED && stop - r1 >= 16; r1 += 16) take(rest, 16, INPUT_VALUES, k0, k1, r0, r1);
-#endif
-    for (; r1 < stop; ++r1) take(rest, 1, INPUT_VALUES, k0, k1, r0, r1);
+/* A neutral element instead, so that a vector takes elements of some lanes only. */
+#define CHOOSE_NEUTRAL(k) ndr_t##k e##k = NEUTRAL_##k;
+#define REPLACE(k) e##k = ndr_value_##k(INPUT_VALUES, k0, k1 + l * LANE_KEPT, r0, r1 + l * LANE_REDUCED);
+#define TAKE_IF(j, condition)                                                                                          \
+    {                                                                                                                  \
+        const ulong r1 = first + (j) * STEP;                                                                           \
+        EACH(CHOOSE_NEUTRAL)                                                                                           \
+        if (condition) { EACH(REPLACE) }                                                                               \
+        EACH(INTO)                                                                                                     \
+    }
+#define EACH_OF_8(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+
+/* take_together() combines TOGETHER steps into n lanes from k0, k1 on, and take_rest() up to REST elements before `stop`,
+ * less than those. */
+#if ALONG_REDUCED
+#define TOGETHER 1
+#define REST (LANES < 16 ? LANES : 16)
+static inline void take_together(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
+                                 const ulong first)
+{
+    LANE_LOOP for (uint l = 0; l < LANES; ++l) { TAKE(0) }
+    (void)n;
+}
+static inline void take_rest(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
+                             const ulong first, const ulong stop)
+{
+    VECTOR_LOOP for (uint l = 0; l < REST; ++l) { TAKE_IF(0, first + l < stop) }
+    (void)n;
 }
 
-static inline void reduce_extent(INPUT, const ulong k0, const ulong k1, const uint n, const extent *e, const ulong row,
-                                 lanes *total)
+#elif IS_NARROW
+#define TOGETHER 1
+#define REST 1
+static inline void take_together(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
+                                 const ulong first)
 {
-    sums s;
-    lanes rest;
-    open_sums(&s, n);
-    if (ALONG_REDUCED) clear(&rest, LANES);
+    LANE_LOOP for (uint l = 0; l < LANES; ++l) { TAKE_IF(0, l < n) }
+}
+#define take_rest(...) /* there is none */
+
+#else
+#define TOGETHER 8 /* so lanes in memory are loaded and stored once for 8 elements */
+#define REST 1
+#define TAKE_IF_IN(j) TAKE_IF(j, l < n)
+static inline void take_together(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
+                                 const ulong first)
+{
+    const uint whole = n & ~15u;
+    VECTOR_LOOP for (uint l = 0; l < whole; ++l) { EACH_OF_8(TAKE) }
+    if (whole == n) return;
+    VECTOR_LOOP for (uint i = 0; i < 16; ++i)
+    {
+        const uint l = whole + i;
+        EACH_OF_8(TAKE_IF_IN)
+    }
+}
+static inline void take_rest(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
+                             const ulong first, const ulong stop)
+{
+    LANE_LOOP for (uint l = 0; l < n; ++l) { TAKE(0) }
+    (void)stop;
+}
+#endif
+#undef A
+#undef B
+
+static inline void count_steps(sums *s, const uint n, const uint steps)
+{
+    s->steps += steps;
+    if (s->steps > ROW - TOGETHER) end_row(s, n);
+}
+
+/* Combine the reduced indexes r1 to stop of a row, for n lanes from k0, k1 on. */
+static inline void reduce_row(sums *s, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0, ulong r1,
+                              const ulong stop)
+{
+    while (stop - r1 >= TOGETHER * STEP) {
+        const uint turns = min((stop - r1) / (TOGETHER * STEP), (ulong)((ROW - s->steps) / TOGETHER));
+        for (const ulong until = r1 + turns * (TOGETHER * STEP); r1 < until; r1 += TOGETHER * STEP) {
+#if ALONG_REDUCED || IS_NARROW
+            FETCH_INPUTS(k0, k1, r0, r1);
+#endif
+            take_together(&s->row, n, INPUT_VALUES, k0, k1, r0, r1);
+        }
+        count_steps(s, n, turns * TOGETHER);
+    }
+    for (; r1 < stop; r1 += REST) {
+        take_rest(&s->row, n, INPUT_VALUES, k0, k1, r0, r1, stop);
+        count_steps(s, n, 1);
+    }
+}
+
+/* Into s->total. */
+static inline void reduce_extent(sums *s, INPUT, const ulong k0, const ulong k1, const uint n, const extent *e,
+                                 const ulong row)
+{
+    open_sums(s, n);
     for (ulong r = e->begin; r < e->end;) {
-        const ulong r0 = r / row, first = r - r0 * row, stop = min(row, first + (e->end - r));
-        reduce_row(&s, &rest, n, INPUT_VALUES, k0, k1, r0, first, stop);
+        const ulong r0 = r < row ? 0 : r / row, first = r - r0 * row, stop = min(row, first + (e->end - r));
+        reduce_row(s, n, INPUT_VALUES, k0, k1, r0, first, stop);
         r += stop - first;
     }
-    close_sums(&s, n);
-    if (ALONG_REDUCED) add(&s.total, &rest, LANES);
-    *total = s.total;
+    close_sums(s, n);
 }
 
 /* Lanes of `total` have a part of n results, from index k of all that are kept on. */
 static inline void put_lanes(INPUT, SIZES, const lanes *total, const uint n, const ulong k, const ulong part,
                              const bool is_empty)
 {
-    const ulong k0 = k / inner, k1 = k - k0 * inner;
+    const ulong k0 = k < inner ? 0 : k / inner, k1 = k - k0 * inner;
     global ndr_r *const partials = partials_in(workspace) + part * kept + k;
     if (parts > 1) {
         for (uint l = 0; l < n; ++l) {
@@ -90,7 +178,8 @@ static inline void put_lanes(INPUT, SIZES, const lanes *total, const uint n, con
         }
         return;
     }
-    LANE_LOOP for (uint l = 0; l < n; ++l) {
+    LANE_LOOP for (uint l = 0; l < n; ++l)
+    {
         ndr_r r;
         get_lane(total, l, &r);
         put(INPUT_VALUES, k0, k1 + l, is_empty, &r);
@@ -98,53 +187,73 @@ static inline void put_lanes(INPUT, SIZES, const lanes *total, const uint n, con
     (void)count, (void)row, (void)span, (void)offsets, (void)offsets_at;
 }
 
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void map_reduce_chunks(INPUT, SIZES, NDR_ND_RANGE(1))
+/* Combine the parts of result k. */
+static inline void combine_parts(INPUT, SIZES, const ulong k)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong group = ndr_group_id(ndr_get_group(it), 0), block = group / parts, part = group - block * parts;
-    lanes total;
+    global const ndr_r *const partials = partials_in(workspace) + k;
+    sums s; /* of which one lane is used */
+    ndr_r r;
+    extent e;
+    open_sums(&s, 1);
+    for (ulong part = 0; part < parts; ++part) {
+#define A(k) s.row.v##k[0]
+#define B(k) MEMBER_##k(partials[part * kept])
+        EACH(INTO)
+#undef A
+#undef B
+        if (++s.steps == ROW) end_row(&s, 1);
+    }
+    close_sums(&s, 1);
+    get_lane(&s.total, 0, &r);
+    find_extent(&e, SIZES_VALUES, k, 0, 1);
+    put(INPUT_VALUES, k / inner, k % inner, e.is_empty, &r);
+}
+
+/* ---- kernels ---- */
+
+ONCE void reduce_group(INPUT, SIZES, const uint slot, const ulong group, const ulong groups)
+{
+    const ulong block = group / parts, part = group - block * parts;
+    sums s;
+#if IN_ONE_LAUNCH
+    global uint *const mine = open_slot_in(group, workspace, slot);
+#endif
 #if ALONG_REDUCED
     for (ulong k = block * span; k < min(kept, block * span + span); ++k) {
         extent e;
         find_extent(&e, SIZES_VALUES, k, part, STEP);
-        const ulong k0 = k / inner;
-        reduce_extent(INPUT_VALUES, k0, k - k0 * inner, LANES, &e, row, &total);
-        fold(&total);
-        put_lanes(INPUT_VALUES, SIZES_VALUES, &total, 1, k, part, e.is_empty);
+        const ulong k0 = k < inner ? 0 : k / inner;
+        reduce_extent(&s, INPUT_VALUES, k0, k - k0 * inner, LANES, &e, row);
+        fold(&s.total);
+        put_lanes(INPUT_VALUES, SIZES_VALUES, &s.total, 1, k, part, e.is_empty);
     }
 #else
     const ulong blocks = (inner + LANES - 1) / LANES, k0 = block / blocks, k1 = (block - k0 * blocks) * LANES;
     const uint n = (uint)min((ulong)LANES, inner - k1);
     extent e;
     find_extent(&e, SIZES_VALUES, 0, part, STEP);
-    reduce_extent(INPUT_VALUES, k0, k1, n, &e, row, &total);
-    put_lanes(INPUT_VALUES, SIZES_VALUES, &total, n, k0 * inner + k1, part, e.is_empty);
+    reduce_extent(&s, INPUT_VALUES, k0, k1, n, &e, row);
+    put_lanes(INPUT_VALUES, SIZES_VALUES, &s.total, n, k0 * inner + k1, part, e.is_empty);
 #endif
+#if IN_ONE_LAUNCH
+    if (parts == 1 || !is_last_of(groups, mine)) return;
+    for (ulong k = 0; k < kept; ++k) combine_parts(INPUT_VALUES, SIZES_VALUES, k);
+#endif
+    (void)slot, (void)groups;
 }
 
-/* Combine the parts, with a lane for each result. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void map_reduce_chunks(INPUT, SIZES, const uint slot,
+                                                                             NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const ndr_group g = ndr_get_group(it);
+    reduce_group(INPUT_VALUES, SIZES_VALUES, slot, ndr_group_id(g, 0), ndr_group_range(g, 0));
+}
+
+#if !IN_ONE_LAUNCH
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void map_reduce_chunk_parts(INPUT, SIZES, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    const ulong k = ndr_group_id(ndr_get_group(it), 0) * LANES;
-    const uint n = (uint)min((ulong)LANES, kept - k);
-    global const ndr_r *const partials = partials_in(workspace) + k;
-    sums s;
-    open_sums(&s, n);
-    for (ulong part = 0; part < parts; ++part) {
-#define A(k) s.row.v##k[l]
-#define B(k) MEMBER_##k(partials[part * kept + l])
-        LANE_LOOP for (uint l = 0; l < n; ++l) { EACH(INTO) }
-#undef A
-#undef B
-        if (++s.steps == ROW) end_row(&s, n);
-    }
-    close_sums(&s, n);
-    for (uint l = 0; l < n; ++l) {
-        ndr_r r;
-        extent e;
-        get_lane(&s.total, l, &r);
-        find_extent(&e, SIZES_VALUES, k + l, 0, 1);
-        put(INPUT_VALUES, (k + l) / inner, (k + l) % inner, e.is_empty, &r);
-    }
+    combine_parts(INPUT_VALUES, SIZES_VALUES, ndr_group_id(ndr_get_group(it), 0));
 }
+#endif

@@ -4,6 +4,7 @@
  * The library orders the dimensions: neighbours along dimension 2 are the nearest ones of the output, and along 1 the
  * nearest ones of the input, if those are others. Dimensions that both arrays step through alike are one. */
 #include "ndr/nd_item.clh"
+#include "once.clh"
 
 /* Defaults, so that a file compiles alone; the library sets others. */
 #ifndef E
@@ -55,17 +56,11 @@ static inline void transpose_tile(global const E *x, const long from, global E *
         for (long j = i < end ? last : 0; j < cols; ++j) y[i * to + j] = x[j * from + i];
 }
 
-/* For CPUs. A group of one item copies a block of `rows` by `cols`, or what is left of `height` by `width`: along
- * dimension 2 if both arrays have neighbours there, or by tiles, whose rows of both arrays stay in the first cache. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void copy_blocks(ARRAYS, ulong height, ulong width, ulong rows,
-                                                                       ulong cols, NDR_ND_RANGE(3))
+/* Copy x[i * from1 + j * from2] to y[i * to1 + j * to2] for i < end and j < last: along dimension 2 if both arrays have
+ * neighbours there, or by tiles, whose rows of both arrays stay in the first cache. */
+ONCE void copy_block(global const E *x, const long from1, const long from2, global E *y, const long to1, const long to2,
+                     const long end, const long last)
 {
-    const ndr_group g = ndr_get_group(NDR_ND_ITEM(3));
-    const long plane = (long)ndr_group_id(g, 0), row = (long)(ndr_group_id(g, 1) * rows);
-    const long col = (long)(ndr_group_id(g, 2) * cols);
-    const long end = (long)min(rows, height - (ulong)row), last = (long)min(cols, width - (ulong)col);
-    global const E *const x = input + offset + plane * from0 + row * from1 + col * from2;
-    global E *const y = output + output_offset + plane * to0 + row * to1 + col * to2;
     if (from2 == 1 && to2 == 1) {
         for (long i = 0; i < end; ++i)
             for (long j = 0; j < last; ++j) y[i * to1 + j] = x[i * from1 + j];
@@ -77,6 +72,18 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void copy_blocks(ARRAYS, u
         else
             for (long i = 0; i < end; ++i)
                 for (long j = begin; j < min(begin + TILE, last); ++j) y[i * to1 + j * to2] = x[i * from1 + j * from2];
+}
+
+/* For CPUs. A group of one item copies a block of `rows` by `cols`, or what is left of `height` by `width`. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void copy_blocks(ARRAYS, ulong height, ulong width, ulong rows,
+                                                                       ulong cols, NDR_ND_RANGE(3))
+{
+    const ndr_group g = ndr_get_group(NDR_ND_ITEM(3));
+    const long plane = (long)ndr_group_id(g, 0), row = (long)(ndr_group_id(g, 1) * rows);
+    const long col = (long)(ndr_group_id(g, 2) * cols);
+    const long end = (long)min(rows, height - (ulong)row), last = (long)min(cols, width - (ulong)col);
+    copy_block(input + offset + plane * from0 + row * from1 + col * from2, from1, from2,
+               output + output_offset + plane * to0 + row * to1 + col * to2, to1, to2, end, last);
 }
 
 /* For GPUs, if both arrays have neighbours along dimension 2, or none has: an item copies an element. */

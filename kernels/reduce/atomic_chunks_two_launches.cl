@@ -13,7 +13,7 @@ reduce_chunks_to_cell(INPUT, ulong count, ulong chunk, global uint *workspace, u
     const ndr_nd_item it = NDR_ND_ITEM(1);
     const ndr_group g = ndr_get_group(it);
     global uint *const mine = open_slot(g, workspace, slot);
-    const T own = reduce_own_chunks(INPUT_VALUES, count, chunk, mine);
+    const T own = reduce_own_chunks(INPUT_VALUES, count, chunk, mine, ndr_group_range(g, 0));
     if (store_if_only(g, own, count, output + output_offset)) return;
     combine_into(cell_of(mine), own);
 }

@@ -10,9 +10,11 @@ reduce_each_chunk(INPUT, ulong count, ulong chunk, global uint *workspace, uint 
                   ulong output_offset, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    global uint *const mine = open_slot(ndr_get_group(it), workspace, slot);
+    const ndr_group g = ndr_get_group(it);
+    global uint *const mine = open_slot(g, workspace, slot);
     if (store_only_chunk(output + output_offset, INPUT_VALUES, count, chunk, mine)) return;
-    reduce_chunks_to((global T *)(workspace + NDR_WORKSPACE_HEAD), INPUT_VALUES, count, chunk, mine);
+    reduce_chunks_to((global T *)(workspace + NDR_WORKSPACE_HEAD), INPUT_VALUES, count, chunk, mine,
+                     ndr_group_range(g, 0));
 }
 
 kernel void reduce_all_partials(global uint *workspace, uint slot, ulong chunks, global STORED *output,

@@ -12,6 +12,7 @@
  * on every run, with any number of threads. There are no barriers, so a CPU driver compiles a group to one plain loop;
  * a vector is scanned in its register.
  */
+#include "once.clh"
 #include "scan/run.clh"
 
 /* ---- chunks, numbered in the direction of the scan ---- */
@@ -48,7 +49,7 @@ static inline ulong last_cut(const scan *s, const ulong begin, const ulong end)
 }
 
 /* The value of a chunk, and whether a cut is in it. */
-static inline T reduce_part(const scan *s, const ulong n, bool *has_cut)
+ONCE T reduce_part(const scan *s, const ulong n, bool *has_cut)
 {
     const ulong begin = begin_of(s, n), end = end_of(s, n);
     const ulong from = IS_BACKWARD ? begin : last_cut(s, begin, end);
@@ -97,7 +98,7 @@ static inline ulong last_share(const ulong direct, const ulong groups, const ulo
 
 /* Scan chunks [first, end). The workspace, if there is one, gives the values of those before `known`; `stores`: it gets
  * the values of these. */
-static inline void scan_chunks(const scan *s, global uint *workspace, const ulong first, const ulong end,
+ONCE void scan_chunks(const scan *s, global uint *workspace, const ulong first, const ulong end,
                                const ulong known, const bool stores)
 {
     const ulong chunks = count_chunks(s);

@@ -15,6 +15,7 @@
  * A part is published in words of 64 bits, with the launch's number in the upper half: what an earlier launch has left
  * there has another one. The words are read and written whole, so that no fence is needed. */
 #include "reduce/slot.clh"
+#include "ndr/atomic.clh"
 #include "scan/tile.clh"
 
 /* 1, with NDR_PTX: a whole tile is copied at once by the copy engine of compute capability 9.0. */

@@ -1,5 +1,6 @@
 /* chunks.cl - selects elements on CPUs, with groups of one item: the first pass counts the selected elements of each
  * chunk, the second one copies from there on. Each group takes neighbouring chunks. */
+#include "once.clh"
 #include "select/select.clh"
 
 #define T uchar /* of a flag */
@@ -22,7 +23,7 @@ static inline ulong count_flags(global const uchar *f, const ulong n)
     return sum;
 }
 
-static inline ulong count_chunk(PARAMETERS, const ulong begin, const ulong end)
+ONCE ulong count_chunk(PARAMETERS, const ulong begin, const ulong end)
 {
     if (!BY_RUNS) return count_flags(flags + flags_offset + begin, end - begin);
     ulong sum = begin == 0 && end > 0;
@@ -46,7 +47,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void select_count_chunks(P
 
 /* `own` elements are selected and stored from `to` on, the others from `others` on. Every element is stored where the next
  * selected one belongs, until all are: there is nothing to predict. */
-static inline void copy_chunk(PARAMETERS, const ulong begin, const ulong end, const ulong own, const ulong to,
+ONCE void copy_chunk(PARAMETERS, const ulong begin, const ulong end, const ulong own, const ulong to,
                               const ulong others)
 {
     global E *const y = output + output_offset;

@@ -15,6 +15,7 @@
  * digit find each other by votes on each of its bits.
  */
 #include "reduce/slot.clh"
+#include "ndr/atomic.clh"
 #include "sort/keys.clh"
 #include "warps.clh"
 #if NDR_ORDERS_DEVICE_

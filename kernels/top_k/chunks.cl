@@ -60,7 +60,7 @@ static inline void insert(gathered *g, const ulong k, const KEY key, const KEY r
 }
 
 /* Select among in[0..count), whose first one has the index `first`, or which have `indexes`. */
-static inline void gather_first(gathered *g, const ulong capacity, global const KEY *in, global const ulong *indexes,
+ONCE void gather_first(gathered *g, const ulong capacity, global const KEY *in, global const ulong *indexes,
                                 const ulong first, const ulong count, const ulong k, const KEY flip, const uint bits,
                                 const uint passes)
 {

@@ -10,10 +10,10 @@ typedef struct ndr_turn_ {
     ulong begin, end; /* begin >= `chunks`: no chunk is left */
 } ndr_turn_;
 
-/* Turn `number`, from 0, of a launch over `chunks`. */
-static inline ndr_turn_ ndr_turn_of_(ulong number, const ulong chunks)
+/* Turn `number`, from 0, of a launch of `groups` over `chunks`. */
+static inline ndr_turn_ ndr_turn_of_(ulong number, const ulong chunks, const ulong groups)
 {
-    const ulong turns = (ulong)2 * get_num_groups(0); /* with runs of one length */
+    const ulong turns = 2 * groups; /* with runs of one length */
     ulong begin = 0, run = chunks / (2 * turns);
     while (run > 1 && number >= turns) {
         number -= turns;

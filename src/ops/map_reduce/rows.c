@@ -7,6 +7,7 @@
 /* How a plan divides the work. */
 typedef struct division {
     size_t lanes, items, group;    /* items: of one result */
+    bool is_narrow;                /* lanes along a kept dimension have room in registers */
     size_t span, blocks, parts;    /* span: results of a group in a row; blocks of results, and parts of each */
     size_t part_group, part_items; /* of the groups that combine parts */
 } division;
@@ -26,31 +27,31 @@ static size_t count_parts(size_t wanted, size_t most, size_t count, size_t longe
 
 /* ---- chunks ---- */
 
-/* The lanes along the reduced dimension are kept in registers; few of them for few elements, because all are combined in
- * the end. Those along a kept one are in the first cache: they read memory in long pieces, unless there are few results
- * in a row. A group has enough elements to amortise its start. */
+/* Lanes are kept in registers, if there is room. Along the reduced dimension there are few of them for few elements,
+ * because all are combined in the end. Along a kept one there are others, in the first cache, for many results in a row:
+ * they read memory in long pieces. A group has enough elements to amortise its start. */
 static division divide_in_chunks(const ndr_map_reduce_request *r)
 {
-    enum { REGISTERS = 512, OWN = 8, FEW = 16, CACHED = 1 << 12, NARROW = 128 };
-    enum { SHORT = 1 << 10, LONGEST = 1 << 19, ENOUGH = 1 << 14, GROUPS = 64 };
+    enum { REGISTERS = 512, OWN = 8, FEW = 16, MANY = 64, CACHED = 1 << 12 };
+    enum { STEPS = 2, LONGEST = 1 << 19, ENOUGH = 1 << 14, ENOUGH_KEPT = 1 << 16, GROUPS = 64 };
     const ndr_reduced_layout *l = &r->layout;
     const size_t count = mean_count(r), bytes = r->value_bytes;
-    division d = { .items = 1, .group = 1, .span = 1 };
+    division d = { .items = 1, .group = 1, .span = 1, .lanes = FEW };
     if (l->is_along_reduced) {
-        d.lanes = r->desc->element          ? OWN
-                  : count < SHORT           ? FEW
-                  : bytes * 64 <= REGISTERS ? 64
-                  : bytes * 32 <= REGISTERS ? 32
-                                            : FEW;
+        while (d.lanes < MANY && bytes * d.lanes * 2 <= REGISTERS && count >= d.lanes * 2 * STEPS) d.lanes *= 2;
+        if (r->desc->element) d.lanes = OWN;
         d.span = ndr_clamp_size(ENOUGH / ndr_max_size(count, 1), 1, ENOUGH / 16);
         d.blocks = ndr_ceil_div(l->kept, d.span);
     } else {
-        d.lanes = l->inner < NARROW ? NARROW / 2 : ndr_max_size(CACHED / bytes / 16, 1) * 16;
+        while (d.lanes < l->inner && bytes * d.lanes * 2 <= REGISTERS) d.lanes *= 2;
+        d.is_narrow = l->inner <= d.lanes;
+        if (!d.is_narrow) d.lanes = ndr_max_size(CACHED / bytes / 16, 1) * 16;
         d.blocks = l->kept / l->inner * ndr_ceil_div(l->inner, d.lanes);
     }
+    const size_t enough = l->is_along_reduced ? ENOUGH : ENOUGH_KEPT;
     const size_t width = l->is_along_reduced ? d.span : ndr_min_size(l->inner, d.lanes);
     d.parts = d.blocks == 0 ? 1
-                            : count_parts(ndr_ceil_div(GROUPS, d.blocks), width * count / ENOUGH, count,
+                            : count_parts(ndr_ceil_div(GROUPS, d.blocks), width * count / enough, count,
                                           LONGEST * (l->is_along_reduced ? d.lanes : 1));
     return d;
 }
@@ -146,12 +147,13 @@ static const char *unsuited_in_short_rows(const ndr_op_case *of)
 
 /* ---- both ---- */
 
-enum { CHUNKS, GROUPS, SHORT_ROWS };
+enum { CHUNKS, CHUNKS_TWO_LAUNCHES, GROUPS, SHORT_ROWS };
 
 static division divide(const ndr_op_case *of)
 {
     switch (of->variant->form) {
-    case CHUNKS: return divide_in_chunks(of->request);
+    case CHUNKS:
+    case CHUNKS_TWO_LAUNCHES: return divide_in_chunks(of->request);
     case SHORT_ROWS: return divide_in_short_rows(of->request);
     default: return divide_in_groups(of->caps, of->request);
     }
@@ -172,8 +174,10 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
         return;
     }
     snprintf(plan->options, sizeof plan->options,
-             "-DALONG_REDUCED=%d -DLANES=%zu -DGROUP=%zu -DITEMS=%zu -DPART_GROUP=%zu -DPART_ITEMS=%zu%s%s%s",
-             r->layout.is_along_reduced, d.lanes, d.group, d.items, d.part_group, d.part_items,
+             "-DIN_ONE_LAUNCH=%d -DALONG_REDUCED=%d -DIS_NARROW=%d -DLANES=%zu -DGROUP=%zu -DITEMS=%zu "
+             "-DPART_GROUP=%zu -DPART_ITEMS=%zu%s%s%s",
+             of->variant->form == CHUNKS, r->layout.is_along_reduced, d.is_narrow, d.lanes, d.group, d.items,
+             d.part_group, d.part_items,
              ndr_has_segments(r->desc) ? " -DOFFSETS" : "",
              of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "", ndr_op_registers(of->caps));
 }
@@ -197,26 +201,39 @@ static ndr_status launch(ndr_op_job *job)
         ndr_operand_arg(&r->offsets),
         ndr_arg_of((uint64_t)r->offsets.offset),
         ndr_op_workspace_arg(job),
+        ndr_arg_of(job->of.variant->form == CHUNKS ? ndr_op_take_slot(job) : 0), /* of chunks only */
     };
     ndr_names_args args;
     ndr_arg all[NDR_NAMES_ARGS + NDR_COUNT_OF(more)];
     const size_t count = ndr_names_fill_args(&r->canonical, &args);
     memcpy(all, args.list, count * sizeof *all);
     memcpy(all + count, more, sizeof more);
-    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, all, count + NDR_COUNT_OF(more)));
-    if (d.parts == 1) return NDR_OK;
-    const bool is_chunks = job->of.variant->form == CHUNKS;
-    const size_t results = is_chunks ? d.lanes : d.part_group / d.part_items, group = is_chunks ? 1 : d.part_group;
+    const bool is_chunks = job->of.variant->form == CHUNKS || job->of.variant->form == CHUNKS_TWO_LAUNCHES;
+    const size_t without_slot = count + NDR_COUNT_OF(more) - 1;
+    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, all, without_slot + (is_chunks ? 1 : 0)));
+    if (!job->others[0]) return NDR_OK;
+    const size_t results = is_chunks ? 1 : d.part_group / d.part_items, group = is_chunks ? 1 : d.part_group;
     const ndr_nd_range second = ndr_nd_range_1d(ndr_ceil_div(l->kept, results) * group, group);
-    return ndr_op_launch_v(job, job->others[0], &second, all, count + NDR_COUNT_OF(more));
+    return ndr_op_launch_v(job, job->others[0], &second, all, without_slot);
 }
 
 static const ndr_op_variant chunks = {
     .name = "chunks",
     .file = "map_reduce/chunks.cl",
     .kernel = "map_reduce_chunks",
-    .others = { "map_reduce_chunk_parts" },
+    .needs = NDR_NEEDS_DEVICE_ORDER,
     .form = CHUNKS,
+    .unsuited = ndr_op_lacks_vectors,
+    .write = ndr_map_reduce_write,
+    .plan = plan,
+    .launch = launch,
+};
+static const ndr_op_variant chunks_two_launches = {
+    .name = "chunks_two_launches",
+    .file = "map_reduce/chunks.cl",
+    .kernel = "map_reduce_chunks",
+    .others = { "map_reduce_chunk_parts" },
+    .form = CHUNKS_TWO_LAUNCHES,
     .unsuited = ndr_op_lacks_vectors,
     .write = ndr_map_reduce_write,
     .plan = plan,
@@ -243,7 +260,7 @@ static const ndr_op_variant short_rows = {
     .plan = plan,
     .launch = launch,
 };
-static const ndr_op_variant *const variants[] = { &chunks, &short_rows, &groups };
+static const ndr_op_variant *const variants[] = { &chunks, &chunks_two_launches, &short_rows, &groups };
 
 /* One operation for each element of a value after the first. */
 static ndr_op_work work_of(const void *request)
