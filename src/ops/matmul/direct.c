@@ -65,7 +65,8 @@ static ndr_matmul_block fill_cycles(const ndr_matmul_request *r, ndr_matmul_bloc
 }
 
 /* For small products of a batch: as many vectors as the columns need, and equal blocks of rows, so that few rows are
- * computed twice. They use two thirds of the registers of the largest block, unless one block has all rows. */
+ * computed twice. Blocks use two thirds of the registers of the largest one and have 7/8 of its rows, unless one block
+ * has all rows. */
 static ndr_matmul_block fit_rows(const ndr_matmul_request *r, ndr_matmul_block largest)
 {
     const size_t registers = (size_t)largest.rows * largest.vectors;
@@ -73,10 +74,12 @@ static ndr_matmul_block fit_rows(const ndr_matmul_request *r, ndr_matmul_block l
     ndr_matmul_block block = largest;
     block.vectors = (unsigned)ndr_ceil_div(vectors, ndr_ceil_div(vectors, largest.vectors));
     const size_t fewest = ndr_ceil_div(r->c.rows, registers / block.vectors); /* blocks */
-    size_t computed = SIZE_MAX;
-    for (size_t blocks = fewest, rows = r->c.rows; rows > 1; ++blocks) {
-        rows = ndr_ceil_div(r->c.rows, blocks);
-        if (blocks > fewest && 3 * rows * block.vectors < 2 * registers) break;
+    const size_t least = ndr_max_size(ndr_ceil_div(2 * registers, 3 * (size_t)block.vectors),
+                                      ndr_ceil_div(7 * (size_t)largest.rows, 8)); /* rows */
+    block.rows = (unsigned)ndr_ceil_div(r->c.rows, fewest);
+    size_t computed = fewest * block.rows;
+    for (size_t blocks = fewest + 1; ndr_ceil_div(r->c.rows, blocks) >= least; ++blocks) {
+        const size_t rows = ndr_ceil_div(r->c.rows, blocks);
         if (rows * blocks > computed) continue;
         computed = rows * blocks;
         block.rows = (unsigned)rows;
