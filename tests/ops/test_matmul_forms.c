@@ -467,6 +467,8 @@ static void test_matmul__of_wide_rows_takes_their_epilogue_by_vectors(void **sta
     (void)state;
     static const ndr_dtype outputs[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
     uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
+    skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "direct")),
+                 "the device has no vector registers");
     force(&ndr_matmul_operation, "direct");
     for (unsigned i = 0; i < (quick() ? 1u : COUNT_OF(outputs)); ++i) {
         const form f = { .dtype = NDR_DTYPE_F32, .output = outputs[i], .count = 1, .m = 9, .n = 67, .k = 5,
