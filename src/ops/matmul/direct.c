@@ -64,25 +64,22 @@ static ndr_matmul_block fill_cycles(const ndr_matmul_request *r, ndr_matmul_bloc
     return block;
 }
 
-/* For small products of a batch: as many vectors as the columns need, and equal blocks of rows, so that few rows are
- * computed twice. Blocks use two thirds of the registers of the largest one and have 7/8 of its rows, unless one block
- * has all rows. */
+/* For small products of a batch: as many vectors as the columns need, and the number of rows with which the fewest are
+ * computed. Blocks use two thirds of the registers of the largest one and have 7/8 of its rows, unless one has all. */
 static ndr_matmul_block fit_rows(const ndr_matmul_request *r, ndr_matmul_block largest)
 {
-    const size_t registers = (size_t)largest.rows * largest.vectors;
     const size_t vectors = ndr_ceil_div(r->c.cols, largest.lanes);
+    const unsigned registers = largest.rows * largest.vectors;
     ndr_matmul_block block = largest;
     block.vectors = (unsigned)ndr_ceil_div(vectors, ndr_ceil_div(vectors, largest.vectors));
-    const size_t fewest = ndr_ceil_div(r->c.rows, registers / block.vectors); /* blocks */
-    const size_t least = ndr_max_size(ndr_ceil_div(2 * registers, 3 * (size_t)block.vectors),
-                                      ndr_ceil_div(7 * (size_t)largest.rows, 8)); /* rows */
-    block.rows = (unsigned)ndr_ceil_div(r->c.rows, fewest);
-    size_t computed = fewest * block.rows;
-    for (size_t blocks = fewest + 1; ndr_ceil_div(r->c.rows, blocks) >= least; ++blocks) {
-        const size_t rows = ndr_ceil_div(r->c.rows, blocks);
-        if (rows * blocks > computed) continue;
-        computed = rows * blocks;
-        block.rows = (unsigned)rows;
+    const unsigned most = registers / block.vectors;
+    block.rows = (unsigned)ndr_min_size(most, r->c.rows);
+    size_t fewest = ndr_ceil_div(r->c.rows, block.rows) * block.rows;
+    for (unsigned rows = most; 3 * rows * block.vectors >= 2 * registers && 8 * rows >= 7 * largest.rows; --rows) {
+        const size_t computed = ndr_ceil_div(r->c.rows, rows) * rows;
+        if (computed > fewest) continue;
+        fewest = computed;
+        block.rows = rows;
     }
     return block;
 }
