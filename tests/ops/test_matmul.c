@@ -486,8 +486,8 @@ static void check_batches(ndr_dtype dtype)
     }
 }
 
-/* Products that divide into blocks of vector registers on some CPUs, or into blocks with other numbers of rows, the last
- * of which may begin higher, and large ones, whose C is prefetched. The last batch has too few for an item to take whole
+/* Products that divide into blocks of vector registers on some CPUs, or into blocks with other numbers of rows, of which
+ * the last may begin higher, and large ones, whose C is prefetched. The last batch has too few for an item to take whole
  * ones. */
 static void check_even_batches(ndr_dtype dtype)
 {
