@@ -150,6 +150,9 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
                     if (STORES_SUMS || is_last) fetch_ahead(&to);
                     local const T *const ribbon = block + i * depth;
                     global R *const kept = all_kept + i * wide + col * MR;
+#if !STORES_SUMS
+                    for (uint q = 0; !is_first && q < MR * VECTORS; ++q) FETCH(kept + q * LANES, 1, 3);
+#endif
                     V sum[MR][VECTORS];
                     VR result[MR][VECTORS];
                     if (to.cols > 2 * LANES)

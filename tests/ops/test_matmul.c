@@ -486,13 +486,14 @@ static void check_batches(ndr_dtype dtype)
     }
 }
 
-/* Products that divide into blocks of vector registers on some CPUs, and large ones, whose C is prefetched. The last
- * batch has too few for an item to take whole ones. */
+/* Products that divide into blocks of vector registers on some CPUs, or into blocks with other numbers of rows, of which
+ * the last may begin higher, and large ones, whose C is prefetched. The last batch has too few for an item to take whole
+ * ones. */
 static void check_even_batches(ndr_dtype dtype)
 {
     static const shape even[] = { { 8, 32, 3 }, { 16, 16, 16 }, { 16, 112, 1 }, { 48, 48, 5 },
-                                  { 33, 65, 3 }, { 24, 48, 5 } };
-    static const size_t counts[] = { 17, 33, 16, 41, 40, 3 };
+                                  { 33, 65, 3 }, { 12, 12, 5 }, { 17, 20, 4 }, { 24, 48, 5 } };
+    static const size_t counts[] = { 17, 33, 16, 41, 40, 19, 18, 3 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(even)); ++i)
         check_batch_of(dtype, quick() ? 2 : counts[i], even[i], i);
 }

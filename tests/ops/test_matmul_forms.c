@@ -461,6 +461,24 @@ static void test_matmul__of_integers_wraps(void **state)
     ndr_buffer_destroy(to);
 }
 
+/* Rows that are whole blocks, then whole vectors, then single elements, whatever the registers are. */
+static void test_matmul__of_wide_rows_takes_their_epilogue_by_vectors(void **state)
+{
+    (void)state;
+    static const ndr_dtype outputs[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
+    uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
+    skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "direct")),
+                 "the device has no vector registers");
+    force(&ndr_matmul_operation, "direct");
+    for (unsigned i = 0; i < (quick() ? 1u : COUNT_OF(outputs)); ++i) {
+        const form f = { .dtype = NDR_DTYPE_F32, .output = outputs[i], .count = 1, .m = 9, .n = 67, .k = 5,
+                         .alpha = 0.5, .beta = i ? 0 : -1, .epilogue = &epilogues[2] };
+        print_form(&f, seed);
+        check_form(&f, &seed);
+    }
+    force(&ndr_matmul_operation, NULL);
+}
+
 /* ---- where loops end early ---- */
 
 /* A product that is deeper than llvmpipe's loops reach, divided as for the fault loops_end_early on every driver. */
@@ -584,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_matmul__of_u8_in_any_form_agrees_with_loops),   \
         cmocka_unit_test(test_matmul__of_integers_wraps)
     const struct CMUnitTest tests[] = { RESULTS,
+                                        cmocka_unit_test(test_matmul__of_wide_rows_takes_their_epilogue_by_vectors),
                                         cmocka_unit_test(test_matmul__of_great_depth_is_divided_where_loops_end_early),
                                         cmocka_unit_test(test_matmul__refuses_forms_that_do_not_exist) };
     const struct CMUnitTest results[] = { RESULTS };

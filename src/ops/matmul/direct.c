@@ -64,6 +64,34 @@ static ndr_matmul_block fill_cycles(const ndr_matmul_request *r, ndr_matmul_bloc
     return block;
 }
 
+/* For small products of a batch: as many vectors as the columns need, and the number of rows with which the fewest are
+ * computed. Blocks use two thirds of the registers of the largest one and have 7/8 of its rows, unless one has all. */
+static ndr_matmul_block fit_rows(const ndr_matmul_request *r, ndr_matmul_block largest)
+{
+    const size_t vectors = ndr_ceil_div(r->c.cols, largest.lanes);
+    const unsigned registers = largest.rows * largest.vectors;
+    ndr_matmul_block block = largest;
+    block.vectors = (unsigned)ndr_ceil_div(vectors, ndr_ceil_div(vectors, largest.vectors));
+    const unsigned most = registers / block.vectors;
+    block.rows = (unsigned)ndr_min_size(most, r->c.rows);
+    size_t fewest = ndr_ceil_div(r->c.rows, block.rows) * block.rows;
+    for (unsigned rows = most; 3 * rows * block.vectors >= 2 * registers && 8 * rows >= 7 * largest.rows; --rows) {
+        const size_t computed = ndr_ceil_div(r->c.rows, rows) * rows;
+        if (computed > fewest) continue;
+        fewest = computed;
+        block.rows = rows;
+    }
+    return block;
+}
+
+/* Whose rows of a lie in the first cache, however many of them a block has. */
+static bool is_small_batch(const ndr_matmul_request *r)
+{
+    size_t bytes;
+    return r->c.further && !copies_b(r) && r->c.rows && r->c.cols && ndr_mul_fits(r->c.rows, r->depth, &bytes)
+           && bytes <= r->core.first_cache_bytes / ndr_matmul_result_bytes(r);
+}
+
 /* Vectors are not wider than c, if they can be that narrow. In a batch, a block that divides the products evenly: items
  * then need no code for edges. It is narrower than the largest one if need be, and has more rows if there are registers
  * for them; it must use two thirds of the largest one's. */
@@ -78,7 +106,8 @@ static ndr_matmul_block choose_block(const ndr_caps *caps, const ndr_matmul_requ
     while (r->c.cols / even.lanes % even.vectors) --even.vectors;
     while (2 * even.rows * even.vectors <= registers && r->c.rows % (2 * even.rows) == 0) even.rows *= 2;
     const bool is_large = 3 * even.rows * even.vectors >= 2 * registers;
-    return fit_copies(caps, r, r->c.further && is_large && is_even(r, even) ? even : fill_cycles(r, largest));
+    if (r->c.further && is_large && is_even(r, even)) return fit_copies(caps, r, even);
+    return is_small_batch(r) ? fit_rows(r, largest) : fit_copies(caps, r, fill_cycles(r, largest));
 }
 
 /* ---- items ---- */
