@@ -12,24 +12,23 @@ typedef struct sizes {
     size_t group, lanes, vectors, tiles; /* items; elements of a vector, vectors of an item; tiles of all */
 } sizes;
 
-/* A tile, parts, which with segments have a flag, and what else the kernel declares. Copies go with PTX, whose warps
- * have one part; otherwise items have two. */
+/* A tile, parts, which with segments have a flag, and what else the kernel declares, with gaps. Copies go with PTX:
+ * parts are those of warps, and of the levels of looking back; otherwise items have two. */
 static size_t local_bytes(unsigned form, const ndr_scan_request *r, size_t group, size_t vectors)
 {
-    enum { OTHERS = 64, WARP = 32 };
+    enum { OTHERS = 192, WARP = 32, LEVELS = 3 };
     const size_t bytes = r->input.element_bytes, flag = r->segments ? ndr_max_size(bytes, sizeof(cl_uint)) : 0;
-    const size_t parts = form == BY_COPIES && !r->segments ? group / WARP : 2 * group;
+    const size_t parts = form == BY_COPIES && !r->segments ? group / WARP + LEVELS : 2 * group;
     return group * vectors * NDR_TILE_VECTOR_BYTES + parts * (bytes + flag) + OTHERS;
 }
 
-/* Larger tiles pass fewer parts on; smaller ones leave more groups on a compute unit. Copies take no registers. An odd
- * number of vectors keeps items in different banks. Items note cuts in 64 bits. */
-static size_t most_vectors(unsigned form, const ndr_scan_request *r)
+/* Larger tiles pass fewer parts on; smaller ones leave more groups on a compute unit. An odd number of vectors keeps
+ * items in different banks. Items note cuts in 64 bits. */
+static size_t most_vectors(const ndr_scan_request *r)
 {
-    enum { OF_ITEMS = 7, OF_COPIES = 11, CUTS = 64 };
-    const size_t most = form == BY_COPIES ? OF_COPIES : OF_ITEMS;
+    enum { MOST = 7, CUTS = 64 };
     const size_t of_cuts = CUTS * r->input.element_bytes / NDR_TILE_VECTOR_BYTES - 1;
-    return r->segments ? ndr_min_size(most, of_cuts) : most;
+    return r->segments ? ndr_min_size(MOST, of_cuts) : MOST;
 }
 
 static sizes sizes_for(const ndr_op_case *of)
@@ -40,7 +39,7 @@ static sizes sizes_for(const ndr_op_case *of)
     const size_t limit = ndr_min_size(device->max_group_size, device->max_local_size[2]);
     sizes s = { .group = PREFERRED_GROUP,
                 .lanes = NDR_TILE_VECTOR_BYTES / r->input.element_bytes,
-                .vectors = most_vectors(of->variant->form, r) };
+                .vectors = most_vectors(r) };
     while (s.group > 2
            && (s.group > limit || local_bytes(of->variant->form, r, s.group, 1) > device->local_memory_bytes))
         s.group /= 2;
