@@ -24,6 +24,7 @@
 #define TILE_N 256 /* 64, 128, 192 or 256 columns of C */
 #define STAGES 4
 #define HAS_PARTS 1 /* 0: all tiles are computed whole */
+#define SCALES 1 /* 0: alpha is 1 and beta 0 */
 #endif
 #include "matmul/elements.clh"
 #include "matmul/products.clh"
@@ -162,7 +163,7 @@ typedef struct product {
     uint c_is_mapped; /* rows begin at multiples of 16 bytes, and whole tiles are stored */
 } product;
 
-/* Where a search for tiles stands: a column of a band, and how many tiles come before it. */
+/* Where a search for tiles stands: a band or a column of it, and how many tiles come before it. */
 typedef struct place {
     uint product, band, col, before;
 } place;
@@ -187,26 +188,22 @@ static inline uint2 rows_of(const product *p, uint band, uint col)
     return (uint2)(first, max(first, end));
 }
 
-/* The unit `index`; the place is that of an earlier one, or zeros. */
-static inline unit find_unit(const product *p, uint index, place *at)
+/* The row and column of tile `within` of a product, in tiles. The first products wait for this, and a division takes
+ * some 300 cycles: so only units that need one have it. */
+static inline uint2 find_tile(const product *p, uint within, place *at)
 {
-    const uint part = index < p->whole ? 0 : (index - p->whole) % p->parts;
-    const uint tile = index < p->whole ? index : p->whole + (index - p->whole) / p->parts;
-    const uint stages = (p->k + STEPS - 1) / STEPS, tiles_n = (p->n + TILE_N - 1) / TILE_N;
-    const uint within = tile % p->tiles;
-    unit found;
-    found.product = tile / p->tiles;
-    if (found.product != at->product) {
-        at->product = found.product;
-        at->band = at->col = at->before = 0;
-    }
+    const uint tiles_n = (p->n + TILE_N - 1) / TILE_N;
 #if PART == 0
-    const uint of_band = NDR_UNITS_BAND * tiles_n, bands = within / of_band;
-    at->band = bands * NDR_UNITS_BAND;
-    at->before = bands * of_band;
-    at->col = (within - at->before) / min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
-    at->before += at->col * min((uint)NDR_UNITS_BAND, p->tiles / tiles_n - at->band);
-#endif
+    const uint of_band = NDR_UNITS_BAND * tiles_n;
+    if (within - at->before >= of_band) {
+        const uint bands = (within - at->before) / of_band;
+        at->band += bands * NDR_UNITS_BAND;
+        at->before += bands * of_band;
+    }
+    const uint left = within - at->before, height = rows_of(p, at->band, 0).y - at->band;
+    const uint col = height == NDR_UNITS_BAND ? left / NDR_UNITS_BAND : left / height;
+    return (uint2)(at->band + left - col * height, col);
+#else
     uint2 rows = rows_of(p, at->band, at->col);
     while (within - at->before >= rows.y - rows.x) {
         at->before += rows.y - rows.x;
@@ -216,9 +213,29 @@ static inline unit find_unit(const product *p, uint index, place *at)
         }
         rows = rows_of(p, at->band, at->col);
     }
-    found.row = (rows.x + within - at->before) * TILE_M;
-    found.col = at->col * TILE_N;
+    return (uint2)(rows.x + within - at->before, at->col);
+#endif
+}
+
+/* The unit `index`; the place is that of an earlier one, or zeros. */
+static inline unit find_unit(const product *p, uint index, place *at)
+{
+    const uint stages = (p->k + STEPS - 1) / STEPS;
+    uint tile = index, part = 0;
+    unit found;
     found.is_whole = index < p->whole;
+    if (!found.is_whole) {
+        tile = p->whole + (index - p->whole) / p->parts;
+        part = (index - p->whole) % p->parts;
+    }
+    found.product = tile < p->tiles ? 0 : tile / p->tiles;
+    if (found.product != at->product) {
+        at->product = found.product;
+        at->band = at->col = at->before = 0;
+    }
+    const uint2 place = find_tile(p, tile - found.product * p->tiles, at);
+    found.row = place.x * TILE_M;
+    found.col = place.y * TILE_N;
     found.part = index - p->whole;
     found.first = found.is_whole ? 0 : part * p->part_stages;
     found.stages = found.is_whole ? stages : min(stages - found.first, p->part_stages);
@@ -227,20 +244,27 @@ static inline unit find_unit(const product *p, uint index, place *at)
 
 /* ---- copies of A and B to stages ---- */
 
-/* All stages of the units of a group: by one item. */
-INLINE void bring_units(const product *p, global const uchar *maps, uint memory, uint full, uint empty)
+/* The local memory of a group, from a multiple of 1024 bytes on: stages, results on their way to C, maps, the stages'
+ * barriers. */
+#define OUT_AT (STAGES * STAGE_BYTES)
+#define MAPS_AT (OUT_AT + TEAMS * BOXES * BOX_BYTES)
+#define FULL_AT (MAPS_AT + NDR_UNITS_MAPS * MAP_BYTES)
+#define EMPTY_AT (FULL_AT + 8 * STAGES)
+#define LOCAL_BYTES (EMPTY_AT + 8 * STAGES)
+
+/* All stages of the units of a group, from unit u on: by one item. */
+INLINE void bring_units(const product *p, unit u, place found, global const uchar *maps, uint memory)
 {
     global const uchar *const a_map = maps, *const b_map = maps + MAP_BYTES;
     ring at = { 0, 0 };
-    place found = { 0, 0, 0, 0 };
     map_wait(a_map);
     map_wait(b_map);
-    for (uint i = get_group_id(0); i < p->units; i += get_num_groups(0)) {
-        const unit u = find_unit(p, i, &found);
+    for (uint i = get_group_id(0);;) {
         const uint of_a = min(u.product, p->alone - 1), of_b = min(u.product, p->alone_b - 1);
         for (uint s = 0; s < u.stages; ++s) {
-            const uint step = (u.first + s) * STEPS, to = memory + at.stage * STAGE_BYTES, bytes = full + 8 * at.stage;
-            barrier_wait(empty + 8 * at.stage, at.phase ^ 1);
+            const uint step = (u.first + s) * STEPS, to = memory + at.stage * STAGE_BYTES;
+            const uint bytes = memory + FULL_AT + 8 * at.stage;
+            barrier_wait(memory + EMPTY_AT + 8 * at.stage, at.phase ^ 1);
             barrier_expect(bytes, STAGE_BYTES);
 #if TRANSPOSES_A
 #pragma unroll
@@ -258,6 +282,9 @@ INLINE void bring_units(const product *p, global const uchar *maps, uint memory,
 #endif
             advance(&at, STAGES);
         }
+        i += get_num_groups(0);
+        if (i >= p->units) break;
+        u = find_unit(p, i, &found);
     }
 }
 
@@ -278,26 +305,27 @@ INLINE void bring_units(const product *p, global const uchar *maps, uint memory,
 #define B_BOX STEPS, 64
 #endif
 
-/* The sums of a unit, by a team. A stage is free when the products of the next one have begun. */
-INLINE void add_stages(T *sum, uint team, uint stages, uint memory, uint full, uint empty, ring *at)
+
+/* The sums of a unit, by a team. A stage is free when the products of the next one have begun. Those of the last one
+ * are still under way afterwards: the caller waits for them, and then arrives at the barrier that is returned. */
+INLINE uint add_stages(T *sum, uint team, uint stages, uint memory, ring *at)
 {
     const bool tells = get_local_id(0) % TEAM == 0;
     uint used = 0;
     for (uint s = 0; s < stages; ++s) {
         const uint from = memory + at->stage * STAGE_BYTES;
-        barrier_wait(full + 8 * at->stage, at->phase);
+        barrier_wait(memory + FULL_AT + 8 * at->stage, at->phase);
         begin_products();
 #pragma unroll
         for (uint b = 0; b < BLOCKS; ++b)
             MULTIPLY(sum + b * SUMS, from + (team * BLOCKS + b) * BOX_BYTES, from + A_BYTES, s);
         end_products();
         wait_for_earlier_products();
-        if (s > 0 && tells) barrier_arrive(empty + 8 * used);
-        used = at->stage;
+        if (s > 0 && tells) barrier_arrive(used);
+        used = memory + EMPTY_AT + 8 * at->stage;
         advance(at, STAGES);
     }
-    wait_for_products();
-    if (tells) barrier_arrive(empty + 8 * used);
+    return used;
 }
 
 /* ---- results ---- */
@@ -343,13 +371,19 @@ INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col
 INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit *u, uint row, uint col,
                    uint count EPILOGUE_PARAMETERS)
 {
+#if SCALES
     T old[SOME_SUMS];
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) old[s] = 0;
     if (p->beta != 0) load_old(old, p, u, row, col, count);
+#endif
+    asm volatile("" : "+r"(row), "+r"(col));
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) {
-        const T r = p->alpha * sum[s < count ? s : 0] + p->beta * old[s];
+        T r = sum[s < count ? s : 0];
+#if SCALES
+        r = p->alpha * r + p->beta * old[s];
+#endif
         if (s < count)
             results[s] =
                 EPILOGUE(r, u->product, min(row + s / 2 % 2 * 8, p->m - 1), min(col + s / 4 * 8 + s % 2, p->n - 1));
@@ -407,33 +441,42 @@ INLINE void store_plainly(const product *p, const unit *u, uint block, uint out,
 
 static inline void join_team(uint team) { JOIN_ITEMS(1 + team, 128); }
 
-/* The results of a block of a whole tile, by a team, some columns after the other through local memory. */
-INLINE void store_sums(const product *p, const unit *u, uint team, uint block, const T *sum, uint out,
+/* The results of a block of a whole tile, by a team, some columns after the other through local memory. With an
+ * epilogue this is a loop, for which the sums move down: code for each sum takes longer to compile. */
+INLINE void store_sums(const product *p, const unit *u, uint team, uint block, T *sum, uint out,
                        global const uchar *map EPILOGUE_PARAMETERS)
 {
     const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
-    const uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
+    uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
+    asm volatile("" : "+r"(row), "+r"(col), "+r"(out));
+#if HAS_EPILOGUE
+#pragma unroll 1
+#else
 #pragma unroll
-    for (uint first = 0; first < SUMS; first += OUT_COLS / 2) {
-        if (tells) wait_for_reads();
-        join_team(team);
+#endif
+    for (uint first = 0; first < SUMS; first += SOME_SUMS) {
+        const uint within = first % (OUT_COLS / 2), from = 2 * (first - within);
+        if (within == 0) {
+            if (tells) wait_for_reads();
+            join_team(team);
+        }
+        STORED_T results[SOME_SUMS];
+        finish(results, HAS_EPILOGUE ? sum : sum + first, p, u, row, col + first * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
+        put_results(out, results, within);
+#if HAS_EPILOGUE
 #pragma unroll
-        for (uint s = 0; s < OUT_COLS / 2; s += SOME_SUMS)
-            if (first + s < SUMS) {
-                STORED_T results[SOME_SUMS];
-                finish(results, sum + first + s, p, u, row, col + (first + s) * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
-                put_results(out, results, s);
-            }
+        for (uint s = 0; s + SOME_SUMS < SUMS; ++s) sum[s] = sum[s + SOME_SUMS];
+#endif
+        if (within + SOME_SUMS < OUT_COLS / 2 && first + SOME_SUMS < SUMS) continue;
         if (is_mapped) show_to_engine();
         join_team(team);
         if (!is_mapped) {
-            store_plainly(p, u, block, out, 2 * first);
+            store_plainly(p, u, block, out, from);
         } else if (tells) {
 #pragma unroll
             for (uint i = 0; i < BOXES; ++i)
-                if (2 * first + i * BOX_COLS < TILE_N)
-                    box_store(map, u->col + 2 * first + i * BOX_COLS, u->row + 64 * block, u->product,
-                              out + i * BOX_BYTES);
+                if (from + i * BOX_COLS < TILE_N)
+                    box_store(map, u->col + from + i * BOX_COLS, u->row + 64 * block, u->product, out + i * BOX_BYTES);
             end_stores();
         }
     }
@@ -526,50 +569,55 @@ static inline layout layout_of(ulong address, uint rows, uint cols, uint count, 
     return of;
 }
 
+/* Make the map of A, B or C, the first, second or third one, and put it where the copy engine finds it: by a warp. */
+INLINE void make_map(uint which, const layout *of, uint memory, global uchar *maps)
+{
+    const uint map = memory + MAPS_AT + which * MAP_BYTES;
+    PTX_POINTER(uint, map)[get_local_id(0) % 32] = 0;
+    join_warp();
+    if (get_local_id(0) % 32 == 0) {
+        if (which < 2) MAKE_MAP(map, *of, JOIN(MAP_OF_, IN));
+        else MAKE_MAP(map, *of, JOIN(MAP_OF_, OUT));
+    }
+    join_warp();
+    map_put(maps + which * MAP_BYTES, map);
+}
+
 /* Over groups that take the units of work in turn, at most one for each compute unit. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b, global OUT_T *c,
            global uint *workspace MORE_PARAMETERS)
 {
-    local uchar stages[STAGES * STAGE_BYTES + TEAMS * BOXES * BOX_BYTES + 1024] __attribute__((aligned(1024)));
-    local ulong barriers[2 * STAGES];
+    local uchar bytes[LOCAL_BYTES + 1023] __attribute__((aligned(1024)));
 #if HAS_PARTS
     local uint is_last[TEAMS];
 #endif
-    local uint new_maps[NDR_UNITS_MAPS * MAP_BYTES / 4] __attribute__((aligned(128)));
     if (!IS_NEEDED) return;
     const product p = PRODUCT;
-    const uint item = get_local_id(0), team = item / TEAM, lane = item % 32;
-    const uint memory = (PTX_ADDRESS(stages) + 1023) & ~1023u, out = memory + STAGES * STAGE_BYTES;
-    const uint full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
+    const uint item = get_local_id(0), team = item / TEAM, warp = item / 32;
+    const uint memory = (PTX_ADDRESS(bytes) + 1023) & ~1023u;
     global uchar *const maps =
         (global uchar *)(workspace + NDR_WORKSPACE_HEAD) + get_group_id(0) * (NDR_UNITS_MAPS * MAP_BYTES);
 
-    if (item == 0) {
-        for (uint i = 0; i < STAGES; ++i) {
-            barrier_init(full + 8 * i, 1);
-            barrier_init(empty + 8 * i, TEAMS);
-        }
+    if (item < 2 * STAGES) {
+        barrier_init(memory + FULL_AT + 8 * item, item < STAGES ? 1 : TEAMS);
         show_barriers();
     }
-    if (item / 32 == TEAMS * 4) { /* one warp */
-        const uint map = PTX_ADDRESS(new_maps) + lane * MAP_BYTES;
-        for (uint i = lane; i < NDR_UNITS_MAPS * MAP_BYTES / 4; i += 32) new_maps[i] = 0;
-        join_warp();
-        if (lane < 2) {
-            const layout of_a = layout_of((ulong)(uintptr_t)(a + x.a_offset), A_SHAPE, x.a_count, x.a_pitch * IN_BYTES,
-                                          x.a_stride * IN_BYTES, A_BOX);
-            const layout of_b = layout_of((ulong)(uintptr_t)(b + x.b_offset), B_SHAPE, x.b_count, x.b_pitch * IN_BYTES,
-                                          x.b_stride * IN_BYTES, B_BOX);
-            const layout of = lane == 0 ? of_a : of_b;
-            MAKE_MAP(map, of, JOIN(MAP_OF_, IN));
-        } else if (lane == 2 && p.c_is_mapped) {
-            const layout of = layout_of((ulong)(uintptr_t)p.c, x.m, x.n, x.c_count, x.c_pitch * OUT_BYTES,
-                                        x.c_stride * OUT_BYTES, 64, BOX_COLS);
-            MAKE_MAP(map, of, JOIN(MAP_OF_, OUT));
-        }
-        join_warp();
-        for (uint i = 0; i < NDR_UNITS_MAPS; ++i) map_put(maps + i * MAP_BYTES, PTX_ADDRESS(new_maps) + i * MAP_BYTES);
+    /* Three warps make the maps, while the others find their first unit: the first products wait for both. */
+    place found = { 0, 0, 0, 0 };
+    unit u = { 0, 0, 0, 0, 0, 0, false };
+    const uint which = warp - 4 * TEAMS;
+    if (which < NDR_UNITS_MAPS) {
+        const layout of_a = layout_of((ulong)(uintptr_t)(a + x.a_offset), A_SHAPE, x.a_count, x.a_pitch * IN_BYTES,
+                                      x.a_stride * IN_BYTES, A_BOX);
+        const layout of_b = layout_of((ulong)(uintptr_t)(b + x.b_offset), B_SHAPE, x.b_count, x.b_pitch * IN_BYTES,
+                                      x.b_stride * IN_BYTES, B_BOX);
+        const layout of_c = layout_of((ulong)(uintptr_t)p.c, x.m, x.n, x.c_count, x.c_pitch * OUT_BYTES,
+                                      x.c_stride * OUT_BYTES, 64, BOX_COLS);
+        const layout of = which == 0 ? of_a : which == 1 ? of_b : of_c;
+        if (which < 2 || p.c_is_mapped) make_map(which, &of, memory, maps);
+    } else {
+        u = find_unit(&p, get_group_id(0), &found);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -577,7 +625,7 @@ gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b
 #if TEAMS > 1
         LEAVE_REGISTERS(24);
 #endif
-        if (item == TEAMS * TEAM) bring_units(&p, maps, memory, full, empty);
+        if (item == GROUP - 1) bring_units(&p, u, found, maps, memory);
         return;
     }
 #if TEAMS == 2
@@ -585,16 +633,17 @@ gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b
 #elif TEAMS == 3
     TAKE_REGISTERS(160);
 #endif
-    const uint boxes = out + team * (BOXES * BOX_BYTES);
+    const bool tells = item % TEAM == 0;
+    const uint boxes = memory + OUT_AT + team * (BOXES * BOX_BYTES);
     ring at = { 0, 0 };
-    place found = { 0, 0, 0, 0 };
     T sum[BLOCKS * SUMS];
 #pragma unroll
     for (uint s = 0; s < BLOCKS * SUMS; ++s) sum[s] = 0;
-    if (item % TEAM == 0 && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
-    for (uint i = get_group_id(0); i < x.units; i += get_num_groups(0)) {
-        const unit u = find_unit(&p, i, &found);
-        add_stages(sum, team, u.stages, memory, full, empty, &at);
+    for (uint i = get_group_id(0);;) {
+        const uint used = add_stages(sum, team, u.stages, memory, &at);
+        if (tells && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
+        wait_for_products();
+        if (tells) barrier_arrive(used);
 #pragma unroll
         for (uint b = 0; b < BLOCKS; ++b) {
             const uint block = team * BLOCKS + b;
@@ -606,8 +655,11 @@ gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b
 #endif
             store_sums(&p, &u, team, block, of_block, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
         }
+        i += get_num_groups(0);
+        if (i >= x.units) break;
+        u = find_unit(&p, i, &found);
     }
-    if (item % TEAM == 0) wait_for_stores();
+    if (tells) wait_for_reads();
 }
 
 #endif

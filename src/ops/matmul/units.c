@@ -261,10 +261,11 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
                            .local_bytes = s.stages * stage_bytes(&s.tile) + other_bytes(&s.tile, r),
                            .workspace_bytes = workspace_bytes(of->caps, &s, r) };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DBLOCKS=%u -DTILE_N=%u -DSTAGES=%u -DHAS_PARTS=%d "
+             "-DT=%s -DIN=%s -DOUT=%s -DTEAMS=%u -DBLOCKS=%u -DTILE_N=%u -DSTAGES=%u -DHAS_PARTS=%d -DSCALES=%d "
              "-DNDR_PTX_TARGET=sm_90a%s%s%s",
              ndr_matmul_result_type(r), ndr_dtype_name(r->dtype), ndr_dtype_name(ndr_matmul_output(r)), s.tile.teams,
-             s.tile.blocks, s.tile.n, s.stages, s.parts > 1, r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
+             s.tile.blocks, s.tile.n, s.stages, s.parts > 1, r->alpha != 1 || r->beta != 0,
+             r->transposes_a && !is_bytes ? " -DTRANSPOSES_A=1" : "",
              r->transposes_b || is_bytes ? " -DTRANSPOSES_B=1" : "",
              r->part == NDR_MATRIX_WHOLE   ? ""
              : r->part == NDR_MATRIX_LOWER ? " -DPART=1"

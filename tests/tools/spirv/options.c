@@ -344,7 +344,7 @@ static void print_narrow(const ndr_caps *caps)
         }
 }
 
-static void print_product(const ndr_caps *caps, ndr_dtype dtype, size_t m, size_t n, size_t k)
+static void print_product(const ndr_caps *caps, ndr_dtype dtype, size_t m, size_t n, size_t k, double alpha)
 {
     const size_t bytes = ndr_dtype_size(dtype);
     print_variants(caps, &ndr_matmul_operation,
@@ -352,13 +352,14 @@ static void print_product(const ndr_caps *caps, ndr_dtype dtype, size_t m, size_
                                           .a = { .rows = m, .cols = k, .pitch = k, .element_bytes = bytes },
                                           .b = { .rows = k, .cols = n, .pitch = n, .element_bytes = bytes },
                                           .c = { .rows = m, .cols = n, .pitch = n, .element_bytes = bytes },
+                                          .alpha = alpha,
                                           .core = ndr_core_of(0),
                                           .depth = k });
 }
 
 static void print_units(void)
 {
-    /* each tile of `units` */
+    /* each tile of `units`, with and without factors */
     static const size_t shapes[][3] = { { 259, 6536, 136 }, { 203, 6536, 115 }, { 331, 8128, 136 },
                                         { 534, 5224, 72 },  { 1660, 2568, 400 }, { 1530, 4104, 136 } };
     ndr_device_info info = devices[1];
@@ -369,9 +370,9 @@ static void print_units(void)
     print_products(&caps, NDR_DTYPE_F32, ndr_core_of(0));
     print_products(&caps, NDR_DTYPE_F64, ndr_core_of(0));
     print_narrow(&caps);
-    for (size_t i = 0; i < COUNT_OF(shapes); ++i)
-        print_product(&caps, NDR_DTYPE_F16, shapes[i][0], shapes[i][1], shapes[i][2]);
-    print_product(&caps, NDR_DTYPE_F32, 128, 128, 515); /* the other one of `wide` */
+    for (size_t i = 0; i < 2 * COUNT_OF(shapes); ++i)
+        print_product(&caps, NDR_DTYPE_F16, shapes[i / 2][0], shapes[i / 2][1], shapes[i / 2][2], (double)(1 + i % 2));
+    print_product(&caps, NDR_DTYPE_F32, 128, 128, 515, 1); /* the other one of `wide` */
 }
 
 int main(int argc, char **argv)
