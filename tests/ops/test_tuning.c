@@ -211,7 +211,9 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_takes_product("packed", &on_cpu, 2048, 2048, 2048);
     assert_takes_product("direct", &on_cpu, 32, 2048, 2048);
     assert_takes_product("thin", &on_cpu, 1, 4096, 4096);
-    assert_takes_product("thin", &on_cpu, 8, 4096, 4096);
+    assert_takes_product("thin", &on_cpu, 4, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 5, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 8, 4096, 4096);
     assert_takes_product("direct", &on_cpu, 9, 4096, 4096);
     assert_takes_product("direct", &on_cpu, 64, 64, 0);
 }
