@@ -9,9 +9,8 @@
  *   STEPS          loads in flight of an item, for each of its columns if B is transposed
  *   TURNS_C        1: C is stored by columns; a product of few columns is such a product of few rows
  *
- * If B is stored by rows, a group computes a strip of C, WIDTH * SPREAD vectors of B_RUN columns wide. It goes along k in
- * chunks, of which each of its SLICES takes STEPS steps. With LOCAL_A a chunk of A is in local memory: while the items
- * multiply it, they load the next one.
+ * If B is stored by rows, a group computes a strip of C, WIDTH vectors of B_RUN columns wide. It goes along k in chunks, of
+ * which each of its SLICES takes STEPS steps.
  *
  * If B is transposed, a group computes TEAMS * COLS columns of C. SIDE items side by side along k are a team: it has COLS
  * columns. A group has SLICES such sets of teams. It goes along k in chunks, of which each slice takes a part. The chunk
@@ -30,12 +29,6 @@
 #define SLICES 32 /* a power of two */
 #define TEAMS 8
 #define COLS 4
-#endif
-#ifndef SPREAD
-#define SPREAD 1 /* with LOCAL_A: vectors of an item in a row of B, WIDTH vectors apart */
-#endif
-#ifndef LOCAL_A
-#define LOCAL_A 0
 #endif
 #ifndef TURNS_C
 #define TURNS_C 0
@@ -112,136 +105,21 @@ typedef VECTOR(T, B_RUN) b_run;
 
 #define GROUP (WIDTH * SLICES)
 #define CHUNK (SLICES * STEPS)
-#define SUMS (ROWS * SPREAD) /* of an item */
 
 /* Add the slices' sums to those of the first. */
-static inline void add_slices(b_run sum[SUMS], local b_run *scratch, uint item)
+static inline void add_slices(b_run sum[ROWS], local b_run *scratch, uint item)
 {
     for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
 #pragma unroll
-        for (uint i = 0; i < SUMS; ++i)
-            if (item >= items && item < 2 * items) scratch[i * (GROUP / 2) + item - items] = sum[i];
+        for (uint r = 0; r < ROWS; ++r)
+            if (item >= items && item < 2 * items) scratch[r * (GROUP / 2) + item - items] = sum[r];
         barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint i = 0; i < SUMS; ++i)
-            if (item < items) sum[i] += scratch[i * (GROUP / 2) + item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-#if LOCAL_A
-#define SCRATCH_COLUMNS (GROUP / 2 * B_RUN * SPREAD) /* for half of the sums */
-#define TILE_COLUMNS MAX(2 * CHUNK, SCRATCH_COLUMNS)
-#define A_LOADS ((CHUNK * ROWS + GROUP - 1) / GROUP)
-
-#if ROWS == 1
-typedef T column;
-#else
-typedef JOIN(T, ROWS) column;
-#endif
-
-/* An item's elements of a chunk of A: of one row. Those of steps that do not exist are zeros. */
-static inline void load_a(T x[A_LOADS], uint item, global const IN_T *a, ulong a_pitch, ulong steps)
-{
-#pragma unroll
-    for (uint i = 0; i < A_LOADS; ++i) {
-        const uint step = (item + i * GROUP) / ROWS;
-        x[i] = step < steps ? LOAD_IN(a, A_AT(0, step)) : (T)0;
-    }
-}
-
-static inline void store_a(local T *tile, uint item, const T x[A_LOADS])
-{
-#pragma unroll
-    for (uint i = 0; i < A_LOADS; ++i)
-        if (item + i * GROUP < CHUNK * ROWS) tile[item + i * GROUP] = x[i];
-}
-
-/* Add STEPS columns of A times this item's part of as many rows of B. */
-static inline void add_steps(b_run sum[ROWS][SPREAD], b_bits y[STEPS][SPREAD], local const column *a)
-{
-#pragma unroll
-    for (uint s = 0; s < STEPS; ++s) {
-        T x[ROWS];
-#if ROWS == 1
-        x[0] = a[s];
-#else
-        JOIN(vstore, ROWS)(a[s], 0, x);
-#endif
 #pragma unroll
         for (uint r = 0; r < ROWS; ++r)
-#pragma unroll
-            for (uint q = 0; q < SPREAD; ++q)
-                sum[r][q] = MULTIPLY_ADD((b_run)(x[r]), VALUES(B_RUN, y[s][q]), sum[r][q]);
-    }
-}
-
-/* Over (products, strips of WIDTH * SPREAD * B_RUN columns) groups. */
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETERS)
-{
-    const ndr_nd_item it = NDR_ND_ITEM(2);
-    local column tiles[TILE_COLUMNS] __attribute__((aligned(64)));
-    const uint item = (uint)ndr_local_id(it, 1), first = item / WIDTH * STEPS;
-    const ulong product = ndr_group_id(it, 0), col = (ndr_group_id(it, 1) * (WIDTH * SPREAD) + item % WIDTH) * B_RUN;
-    (void)count; /* the range has a group for each product */
-    a += a_offset + A_OF(product) + A_AT(min((ulong)(item % ROWS), m - 1), 0);
-    b += b_offset + B_OF(product) + first * b_pitch;
-    c += c_offset + C_OF(product);
-    ulong at[SPREAD];
-    b_run sum[ROWS][SPREAD];
-#pragma unroll
-    for (uint q = 0; q < SPREAD; ++q) {
-        at[q] = min(col + q * (WIDTH * B_RUN), n - B_RUN);
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r) sum[r][q] = (b_run)(0);
-    }
-
-    T x[A_LOADS];
-    load_a(x, item, a, a_pitch, k);
-    store_a((local T *)tiles, item, x);
-    uint now = 0;
-    ulong left = k;
-    for (; left >= CHUNK; left -= CHUNK) {
-        b_bits y[STEPS][SPREAD];
-#pragma unroll
-        for (uint s = 0; s < STEPS; ++s)
-#pragma unroll
-            for (uint q = 0; q < SPREAD; ++q) y[s][q] = *(global const b_bits *)(b + s * b_pitch + at[q]);
-        a += A_AT(0, CHUNK);
-        b += CHUNK * b_pitch;
-        load_a(x, item, a, a_pitch, left - CHUNK);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        add_steps(sum, y, tiles + now * CHUNK + first);
-        now ^= 1;
-        store_a((local T *)(tiles + now * CHUNK), item, x);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (left > 0) {
-        b_bits y[STEPS][SPREAD];
-#pragma unroll
-        for (uint s = 0; s < STEPS; ++s)
-#pragma unroll
-            for (uint q = 0; q < SPREAD; ++q)
-                y[s][q] = first + s < left ? *(global const b_bits *)(b + s * b_pitch + at[q]) : (b_bits)(0);
-        add_steps(sum, y, tiles + now * CHUNK + first);
+            if (item < items) sum[r] += scratch[r * (GROUP / 2) + item];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-
-    add_slices((private b_run *)sum, (local b_run *)tiles, item);
-    if (item >= WIDTH) return;
-#pragma unroll
-    for (uint q = 0; q < SPREAD; ++q) {
-        const ulong first_col = col + q * (WIDTH * B_RUN);
-        if (first_col >= n) continue;
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r)
-#pragma unroll
-            for (uint j = 0; j < B_RUN; ++j)
-                if (r < m) STORE_SUM(LANE(sum[r][q], j), r, first_col + j);
-    }
 }
-
-#else
 
 /* Add STEPS columns of A times this item's part of as many rows of B. All loads of B come first. */
 static inline void add_steps(b_run sum[ROWS], global const IN_T *const a[ROWS], ulong a_pitch, global const IN_T *b,
@@ -306,7 +184,6 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETE
         for (uint j = 0; j < B_RUN; ++j)
             if (r < m) STORE_SUM(LANE(sum[r], j), r, col + j);
 }
-#endif
 
 #else
 
@@ -348,9 +225,13 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETE
 #define PART_RUN MOST_RUN
 #endif
 typedef VECTOR(T, PART_RUN) part_run;
+#if B_RUN <= MOST_RUN
+#define TILE_AT(row, step) ((row) * PITCH + (step))
+#else
 #define TILE_AT(row, step)                                                                                        \
     ((row) * PITCH + (step) / (SIDE * B_RUN) * (SIDE * B_RUN) + (step) % B_RUN / PART_RUN * (SIDE * PART_RUN) \
      + (step) % (SIDE * B_RUN) / B_RUN * PART_RUN + (step) % PART_RUN)
+#endif
 
 /* This item's elements of a chunk of B, of which `steps` steps exist; the others are zeros. */
 static inline void load_b(b_bits y[STEPS][COLS], global const IN_T *const b[COLS], uint first, uint steps)

@@ -7,8 +7,7 @@
 enum { ITEMS = 512, NARROW = 8, WIDE = 16 /* vectors of a strip */ };
 
 typedef struct sizes {
-    unsigned rows, a_run, b_run, steps, width, spread, slices, teams, cols; /* as in kernels/matmul/few.cl */
-    bool has_local_a;
+    unsigned rows, a_run, b_run, steps, width, slices, teams, cols; /* as in kernels/matmul/few.cl; 0: its form has none */
     size_t items, groups; /* of a product */
     size_t local_bytes;
 } sizes;
@@ -35,33 +34,11 @@ static unsigned run_of(const ndr_operand *matrix, const ndr_operand *offsets, un
     return offsets->buffer ? 1 : run;
 }
 
-static unsigned round_up(size_t count)
-{
-    unsigned rounded = 1;
-    while (rounded < count) rounded *= 2;
-    return rounded;
-}
-
 /* ---- strips ---- */
 
 static size_t count_strips(const ndr_matmul_request *r, const sizes *s)
 {
-    return ndr_ceil_div(r->c.cols, (size_t)s->width * s->spread * s->b_run);
-}
-
-/* Whether a is read from local memory, all rows of a step at once, which pays for many rows of f64. Strips are wider
- * then; of single elements one for each unit is enough. */
-static bool takes_local_a(const ndr_caps *caps, const ndr_matmul_request *r, sizes *s)
-{
-    enum { MIN_ROWS = 5 };
-    const size_t units = caps->info.compute_units;
-    const bool is_odd = s->b_run == 1;
-    sizes wide = *s;
-    wide.a_run = 1, wide.width = is_odd ? 16 : 32, wide.spread = is_odd ? 2 : 1, wide.steps = is_odd ? 8 : 16;
-    wide.has_local_a = r->dtype == NDR_DTYPE_F64 && r->c.rows >= MIN_ROWS && !r->c.further
-                       && count_strips(r, &wide) >= (is_odd ? units - units / 16 : units + units / 2);
-    if (wide.has_local_a) *s = wide;
-    return wide.has_local_a;
+    return ndr_ceil_div(r->c.cols, (size_t)s->width * s->b_run);
 }
 
 /* Each group reads all of a, so more rows want wider strips, even one for each unit. */
@@ -74,28 +51,27 @@ static unsigned width_for(const ndr_caps *caps, const ndr_matmul_request *r, siz
     return count_strips(r, &s) * ndr_matmul_first_count(r) >= enough ? WIDE : NARROW;
 }
 
-/* Loads in flight: more of few bytes, and for many rows, which multiply meanwhile. */
+/* Loads in flight: more of few bytes, and for many rows, which multiply meanwhile, along a depth for all slices. */
 static unsigned steps_for(const ndr_matmul_request *r, const sizes *s)
 {
-    const bool has_many_rows = s->rows > 4;
-    if (r->b.element_bytes < sizeof(float)) return s->rows > 2 ? 16 : 8;
-    return s->b_run == 2 || (s->b_run == 4 && has_many_rows) ? 8 : 4;
+    enum { MIN_DEPTH = 1024 };
+    const bool is_deep = r->depth >= MIN_DEPTH;
+    if (r->b.element_bytes < sizeof(float)) return s->rows > 2 && is_deep ? 16 : 8;
+    return s->b_run == 2 || (s->b_run == 4 && s->rows > 4 && is_deep) ? 8 : 4;
 }
 
 static sizes sizes_for_strips(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { MOST = 4 };
-    const size_t bytes = ndr_matmul_result_bytes(r);
-    sizes s = { .rows = round_up(r->c.rows), .b_run = run_of(&r->b, &r->offsets[1], MOST), .spread = 1, .items = ITEMS };
-    if (!takes_local_a(caps, r, &s)) {
-        s.a_run = r->transposes_a ? 1 : run_of(&r->a, &r->offsets[0], MOST);
-        s.steps = steps_for(r, &s);
-        s.width = width_for(caps, r, s);
-    }
+    sizes s = { .rows = ndr_matmul_round_few(r->c.rows),
+                .a_run = r->transposes_a ? 1 : run_of(&r->a, &r->offsets[0], MOST),
+                .b_run = run_of(&r->b, &r->offsets[1], MOST),
+                .items = ITEMS };
+    s.steps = steps_for(r, &s);
+    s.width = width_for(caps, r, s);
     s.slices = ITEMS / s.width;
     s.groups = count_strips(r, &s);
-    const size_t columns = (size_t)ITEMS / 2 * s.b_run * s.spread, chunks = (size_t)2 * s.slices * s.steps;
-    s.local_bytes = s.rows * bytes * (s.has_local_a ? ndr_max_size(columns, chunks) : columns);
+    s.local_bytes = s.rows * (size_t)(ITEMS / 2) * s.b_run * ndr_matmul_result_bytes(r);
     return s;
 }
 
@@ -106,7 +82,7 @@ static sizes sizes_for_strips(const ndr_caps *caps, const ndr_matmul_request *r)
 static sizes sizes_for_columns(const ndr_matmul_request *r)
 {
     enum { SIDE = 8, MOST = 16 };
-    const unsigned bytes = (unsigned)ndr_matmul_result_bytes(r), rows = round_up(r->c.rows);
+    const unsigned bytes = (unsigned)ndr_matmul_result_bytes(r), rows = ndr_matmul_round_few(r->c.rows);
     const unsigned step_bytes = rows == 4 && r->b.element_bytes == 2 ? 128 : 64; /* of an item in a chunk, as results */
     sizes s = { .rows = rows,
                 .a_run = 1,
@@ -164,14 +140,10 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     const sizes s = sizes_for(of->caps, &r);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(&r), s.groups * s.items, 1, s.items),
                            .local_bytes = s.local_bytes };
-    const int used = snprintf(plan->options, sizeof plan->options,
-                              "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DTURNS_C=%d%s",
-                              ndr_matmul_result_type(&r), s.rows, s.a_run, s.b_run, s.steps, s.slices,
-                              !has_few_rows(of->request), ndr_matmul_print_elements(&r).chars);
-    char *const rest = plan->options + used;
-    const size_t room = sizeof plan->options - (size_t)used;
-    if (r.transposes_b) snprintf(rest, room, " -DTEAMS=%u -DCOLS=%u", s.teams, s.cols);
-    else snprintf(rest, room, " -DWIDTH=%u -DSPREAD=%u -DLOCAL_A=%d", s.width, s.spread, s.has_local_a);
+    snprintf(plan->options, sizeof plan->options,
+             "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DWIDTH=%u -DTEAMS=%u -DCOLS=%u -DTURNS_C=%d%s",
+             ndr_matmul_result_type(&r), s.rows, s.a_run, s.b_run, s.steps, s.slices, s.width, s.teams, s.cols,
+             !has_few_rows(of->request), ndr_matmul_print_elements(&r).chars);
 }
 
 static ndr_status launch_part(ndr_op_job *job, const ndr_matmul_request *part)

@@ -11,7 +11,7 @@
 
 /* In the order in which they are asked. */
 #define VARIANTS(V)                                                                         \
-    V(thin) V(packed) V(direct) V(few) V(residues) V(mma) \
+    V(thin) V(packed) V(direct) V(few_rows_local) V(few) V(residues) V(mma) \
     V(small) V(units) V(wide) V(rounded) V(halves) V(split) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
@@ -59,6 +59,13 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
     const bool turns = (is_a && request->transposes_a) || (is_b && request->transposes_b);
     const bool lies_anywhere = request->offsets[is_a ? 0 : is_b ? 1 : 2].buffer != NULL;
     return matrix->element_bytes == bytes && !turns && !lies_anywhere && ends % lanes == 0 ? lanes : 1;
+}
+
+unsigned ndr_matmul_round_few(size_t count)
+{
+    unsigned rounded = 1;
+    while (rounded < count && rounded < NDR_FEW) rounded *= 2;
+    return rounded;
 }
 
 const char *ndr_matmul_is_unusual(const ndr_op_case *of) { return ndr_matmul_exceeds(of->request, 0); }
