@@ -7,7 +7,7 @@
 enum { ITEMS = 512, NARROW = 8, WIDE = 16 /* vectors of a strip */ };
 
 typedef struct sizes {
-    unsigned rows, a_run, b_run, steps, width, slices, teams, cols; /* as in kernels/matmul/few.cl; 0: its form has none */
+    unsigned rows, a_run, b_run, steps, width, slices, teams, cols; /* as in kernels/matmul/few.cl */
     size_t items, groups; /* of a product */
     size_t local_bytes;
 } sizes;
@@ -25,11 +25,13 @@ static ndr_matmul_request with_few_rows(const ndr_matmul_request *r)
     return out;
 }
 
-/* The elements of a load: at most so many, in at most 16 bytes, that rows begin and end at multiples of them. */
-static unsigned run_of(const ndr_operand *matrix, const ndr_operand *offsets, unsigned most)
+/* The elements of a load of a (side 0) or b (1): at most so many, in at most 16 bytes, that rows begin and end at
+ * multiples of them. */
+static unsigned run_of(const ndr_matmul_request *r, unsigned side, unsigned most)
 {
+    const ndr_operand *matrix = side ? &r->b : &r->a, *offsets = &r->offsets[side];
     const size_t ends = matrix->offset | matrix->pitch | matrix->cols | matrix->stride;
-    unsigned run = 16 / (unsigned)matrix->element_bytes;
+    unsigned run = 16 / (unsigned)ndr_dtype_size(r->dtype);
     while (run > most || ends % run) run /= 2;
     return offsets->buffer ? 1 : run;
 }
@@ -56,7 +58,7 @@ static unsigned steps_for(const ndr_matmul_request *r, const sizes *s)
 {
     enum { MIN_DEPTH = 1024 };
     const bool is_deep = r->depth >= MIN_DEPTH;
-    if (r->b.element_bytes < sizeof(float)) return s->rows > 2 && is_deep ? 16 : 8;
+    if (ndr_dtype_size(r->dtype) < sizeof(float)) return s->rows > 2 && is_deep ? 16 : 8;
     return s->b_run == 2 || (s->b_run == 4 && s->rows > 4 && is_deep) ? 8 : 4;
 }
 
@@ -64,8 +66,8 @@ static sizes sizes_for_strips(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { MOST = 4 };
     sizes s = { .rows = ndr_matmul_round_few(r->c.rows),
-                .a_run = r->transposes_a ? 1 : run_of(&r->a, &r->offsets[0], MOST),
-                .b_run = run_of(&r->b, &r->offsets[1], MOST),
+                .a_run = r->transposes_a ? 1 : run_of(r, 0, MOST),
+                .b_run = run_of(r, 1, MOST),
                 .items = ITEMS };
     s.steps = steps_for(r, &s);
     s.width = width_for(caps, r, s);
@@ -83,10 +85,10 @@ static sizes sizes_for_columns(const ndr_matmul_request *r)
 {
     enum { SIDE = 8, MOST = 16 };
     const unsigned bytes = (unsigned)ndr_matmul_result_bytes(r), rows = ndr_matmul_round_few(r->c.rows);
-    const unsigned step_bytes = rows == 4 && r->b.element_bytes == 2 ? 128 : 64; /* of an item in a chunk, as results */
+    const unsigned step_bytes = rows == 4 && ndr_dtype_size(r->dtype) == 2 ? 128 : 64; /* of results in a chunk */
     sizes s = { .rows = rows,
                 .a_run = 1,
-                .b_run = run_of(&r->b, &r->offsets[1], MOST),
+                .b_run = run_of(r, 1, MOST),
                 .slices = 4,
                 .teams = 4,
                 .cols = rows <= 2 ? 2 : 4 };
@@ -141,7 +143,8 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(&r), s.groups * s.items, 1, s.items),
                            .local_bytes = s.local_bytes };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DWIDTH=%u -DTEAMS=%u -DCOLS=%u -DTURNS_C=%d%s",
+             "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DWIDTH=%u -DTEAMS=%u -DCOLS=%u "
+             "-DTURNS_C=%d%s",
              ndr_matmul_result_type(&r), s.rows, s.a_run, s.b_run, s.steps, s.slices, s.width, s.teams, s.cols,
              !has_few_rows(of->request), ndr_matmul_print_elements(&r).chars);
 }
