@@ -1,12 +1,60 @@
-/* few_rows_local.cl - C = alpha * A * B + beta * C on GPUs for few rows: as few_rows.cl, with A in local memory.
+/* few_rows_local.cl - C = alpha * A * B + beta * C on GPUs for few rows: as few.cl, with A in local memory.
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *
  * A group computes a strip of C, WIDTH * SPREAD vectors wide. It goes along k in chunks, of which each of its slices
  * takes STEPS steps. While the items multiply one chunk of A from local memory, they load the next one. At the end the
  * sums of the slices are added in a fixed order. */
-#include "matmul/few_rows.clh"
+#include "join.clh"
 #include "ndr/nd_item.clh"
+
+/* Defaults, with which the file compiles by itself. */
+#ifndef T
+#define T float   /* of an element */
+#define B_RUN 1   /* elements of B in one load: those of 16 bytes if all such vectors are aligned */
+#define ROWS 8    /* at least m */
+#define STEPS 4   /* of a slice in a chunk */
+#define WIDTH 8
+#define SLICES 32 /* a power of two */
+#endif
+#ifndef SPREAD
+#define SPREAD 1  /* vectors of an item in a row of B, WIDTH vectors apart */
+#endif
+
+#define GROUP (WIDTH * SLICES)
+#define CHUNK (SLICES * STEPS)
+#define SUMS (ROWS * SPREAD) /* of an item */
+
+#if B_RUN == 1
+typedef T b_run;
+#else
+typedef JOIN(T, B_RUN) b_run;
+#endif
+
+/* Copy the elements of a vector. */
+static inline void unpack(T to[B_RUN], b_run x)
+{
+#if B_RUN == 1
+    to[0] = x;
+#else
+    JOIN(vstore, B_RUN)(x, 0, to);
+#endif
+}
+
+/* Add the slices' sums to those of the first. */
+static inline void add_slices(b_run sum[SUMS], local b_run *scratch, uint item)
+{
+    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
+#pragma unroll
+        for (uint i = 0; i < SUMS; ++i)
+            if (item >= items && item < 2 * items) scratch[i * (GROUP / 2) + item - items] = sum[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (uint i = 0; i < SUMS; ++i)
+            if (item < items) sum[i] += scratch[i * (GROUP / 2) + item];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
 
 #define SCRATCH_COLUMNS (GROUP / 2 * B_RUN * SPREAD) /* for half of the sums */
 #define TILE_COLUMNS (2 * CHUNK > SCRATCH_COLUMNS ? 2 * CHUNK : SCRATCH_COLUMNS)

@@ -211,7 +211,9 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
     assert_takes_product("packed", &on_cpu, 2048, 2048, 2048);
     assert_takes_product("direct", &on_cpu, 32, 2048, 2048);
     assert_takes_product("thin", &on_cpu, 1, 4096, 4096);
-    assert_takes_product("thin", &on_cpu, 8, 4096, 4096);
+    assert_takes_product("thin", &on_cpu, 4, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 5, 4096, 4096);
+    assert_takes_product("direct", &on_cpu, 8, 4096, 4096);
     assert_takes_product("direct", &on_cpu, 9, 4096, 4096);
     assert_takes_product("direct", &on_cpu, 64, 64, 0);
 }
@@ -779,30 +781,42 @@ static void assert_takes_for_both(const char *name, const ndr_caps *caps, size_t
     assert_takes(name, caps, product_of(m, n, k, NDR_DTYPE_F64));
 }
 
+static void assert_few(ndr_matmul_request product, const char *options)
+{
+    ndr_caps caps = caps_of(&gpu);
+    ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &product);
+    assert_takes("few", &caps, product);
+    assert_non_null(strstr(plan.options, options));
+}
+
 static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(void **state)
 {
     (void)state;
     ndr_caps caps = caps_of(&gpu);
-    assert_takes_for_both("few_rows", &caps, 1, 4096, 4096);
-    assert_takes_for_both("few_rows", &caps, 8, 4096, 4096);
-    assert_takes_for_both("few_cols", &caps, 4096, 1, 4096);
-    assert_takes_for_both("few_cols", &caps, 4096, 8, 4096);
-    assert_takes_for_both("few_rows", &caps, 1, 1000, 1000);
-    assert_takes_for_both("few_cols", &caps, 1000, 1, 1000);
+    assert_takes_for_both("few", &caps, 1, 4096, 4096);
+    assert_takes_for_both("few", &caps, 8, 4096, 4096);
+    assert_takes_for_both("few", &caps, 4096, 1, 4096);
+    assert_takes_for_both("few", &caps, 4096, 8, 4096);
+    assert_takes_for_both("few", &caps, 1, 1000, 1000);
+    assert_takes_for_both("few", &caps, 1000, 1, 1000);
     assert_takes_for_both("blocked", &caps, 9, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 9, 4096);
     assert_takes_for_both("blocked", &caps, 8, 64, 1 << 20); /* in parts of the depth */
     assert_takes_for_both("blocked", &caps, 64, 8, 1 << 20);
-    assert_takes("few_rows", &caps, batch_of(1000, 1, 64, 64, NDR_DTYPE_F32));
-    assert_takes("few_cols", &caps, batch_of(1000, 64, 1, 64, NDR_DTYPE_F32));
+    assert_takes("few", &caps, batch_of(1000, 1, 64, 64, NDR_DTYPE_F32));
+    assert_takes("few", &caps, batch_of(1000, 64, 1, 64, NDR_DTYPE_F32));
     caps.info.compute_units = 132;
+    assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_F16));
+    assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_I8));
     assert_takes("few_rows_local", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F64));
     assert_takes("few_rows_local", &caps, product_of(5, 4095, 4095, NDR_DTYPE_F64));
     assert_takes("few_rows_local", &caps, product_of(8, 16384, 1024, NDR_DTYPE_F64));
-    assert_takes("few_rows", &caps, product_of(4, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few_rows", &caps, product_of(8, 4096, 4096, NDR_DTYPE_F64)); /* 64 strips */
-    assert_takes("few_rows", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F32));
-    assert_takes("few_rows", &caps, batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64));
+    assert_takes("few", &caps, product_of(4, 4095, 4095, NDR_DTYPE_F64));
+    assert_takes("few", &caps, product_of(8, 4096, 4096, NDR_DTYPE_F64)); /* 64 strips */
+    assert_takes("few", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F32));
+    assert_takes("few", &caps, batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64));
+    assert_few(product_of(4096, 8, 4096, NDR_DTYPE_F32), " -DTURNS_C=1 -DTRANSPOSES_A=1 -DTRANSPOSES_B=1");
+    assert_few(product_of(100000, 4, 64, NDR_DTYPE_F32), " -DTEAMS=16 -DCOLS=4 ");
     caps.info.max_group_size = 511;
     assert_takes_for_both("blocked", &caps, 1, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 1, 4096);
@@ -821,7 +835,7 @@ static void test_tuning__of_few_rows_takes_wider_strips_for_more_rows(void **sta
     caps.info.compute_units = 132;
     for (size_t i = 0; i < COUNT_OF(expected); ++i) {
         const ndr_matmul_request product = product_of(expected[i].m, expected[i].n, 4096, NDR_DTYPE_F64);
-        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_rows"), &caps, &product);
+        ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &product);
         assert_non_null(strstr(plan.options, expected[i].width));
     }
 }
@@ -836,20 +850,21 @@ static void test_tuning__of_few_rows_or_columns_covers_c(void **state)
             const size_t size = sizes[i % COUNT_OF(sizes)], count = batches[i / COUNT_OF(sizes)], few = 1 + i % 8;
             const ndr_matmul_request wide = batch_of(count, few, size, 100, dtype);
             const ndr_matmul_request high = batch_of(count, size, few, 100, dtype);
-            ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_rows"), &caps, &wide);
+            ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &wide);
             const unsigned run = number_after(plan.options, "-DB_RUN="), width = number_after(plan.options, "-DWIDTH=");
             const size_t strips = (size + run * width - 1) / (run * width);
             assert_int_equal(plan.range.global.size[1], strips * plan.range.local.size[1]);
             assert_int_equal(plan.range.local.size[1], width * number_after(plan.options, "-DSLICES="));
             assert_int_equal(run, size % (16 / ndr_dtype_size(dtype)) == 0 ? 16 / ndr_dtype_size(dtype) : 1);
             assert_in_range(number_after(plan.options, "-DROWS="), few, 8);
-            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few_cols"), &caps, &high);
-            const unsigned rows = number_after(plan.options, "-DROWS=") * number_after(plan.options, "-DTEAMS=");
-            assert_int_equal(plan.range.global.size[1] / plan.range.local.size[1], (size + rows - 1) / rows);
+            if (size <= 8) continue; /* that has few rows, too */
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &high);
+            const unsigned lines = number_after(plan.options, "-DCOLS=") * number_after(plan.options, "-DTEAMS=");
+            assert_int_equal(plan.range.global.size[1] / plan.range.local.size[1], (size + lines - 1) / lines);
             assert_int_equal(plan.range.local.size[1],
                              8 * number_after(plan.options, "-DTEAMS=") * number_after(plan.options, "-DSLICES="));
-            assert_int_equal(number_after(plan.options, "-DRUN="), 16 / ndr_dtype_size(dtype));
-            assert_in_range(number_after(plan.options, "-DCOLS="), few, 8);
+            assert_int_equal(number_after(plan.options, "-DB_RUN="), 16 / ndr_dtype_size(dtype)); /* the depth is 100 */
+            assert_in_range(number_after(plan.options, "-DROWS="), few, 8);
         }
 }
 
@@ -900,8 +915,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
 }
 
 #define NOT_FEW                                                                                               \
-    "not few_rows_local: c has more than 8 rows; not few_rows: c has more than 8 rows; not few_cols: c has " \
-    "more than 8 columns; "
+    "not few_rows_local: c has more than 8 rows; not few: c has more than 8 rows and columns; "
 #define NO_MMA                                                                                             \
     "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not small: the device lacks "   \

@@ -1,4 +1,4 @@
-/* few_rows_local.c - as few_rows.c, with a in local memory: items read each element of a for their rows at once. */
+/* few_rows_local.c - as few.c, with a in local memory: items read each element of a for their rows at once. */
 #include "ops/matmul/matmul.h"
 
 #include <stdio.h>
@@ -49,5 +49,13 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
              ndr_dtype_describe(r->dtype)->cl_name, s.b_run, rows, s.steps, s.width, slices, s.spread);
 }
 
-NDR_OP_VARIANT(matmul, few_rows_local, "gemm_few_rows", NDR_NEEDS_LARGE_GROUPS, .cannot = ndr_matmul_has_many_rows,
+static const char *cannot(const ndr_op_case *of)
+{
+    const ndr_matmul_request *r = of->request;
+    const char *const unusual = ndr_matmul_is_unusual(of);
+    if (unusual) return unusual;
+    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
+}
+
+NDR_OP_VARIANT(matmul, few_rows_local, "gemm_few_rows", NDR_NEEDS_LARGE_GROUPS, .cannot = cannot,
                .unsuited = unsuited, .plan = plan, .launch = ndr_matmul_launch_kernel);

@@ -11,8 +11,8 @@
 
 /* In the order in which they are asked. */
 #define VARIANTS(V)                                                                         \
-    V(thin) V(packed) V(direct) V(few_rows_local) V(few_rows) V(few_cols) V(residues) V(mma) \
-    V(small) V(units) V(wide) V(rounded) V(halves) V(split) V(blocked) V(tiled)
+    V(thin) V(packed) V(direct) V(few_rows_local) V(few) V(residues) V(mma) V(small)        \
+    V(units) V(wide) V(rounded) V(halves) V(split) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
 VARIANTS(DECLARE)
@@ -69,14 +69,6 @@ unsigned ndr_matmul_round_few(size_t count)
 }
 
 const char *ndr_matmul_is_unusual(const ndr_op_case *of) { return ndr_matmul_exceeds(of->request, 0); }
-
-const char *ndr_matmul_has_many_rows(const ndr_op_case *of)
-{
-    const ndr_matmul_request *r = of->request;
-    const char *const unusual = ndr_matmul_is_unusual(of);
-    if (unusual) return unusual;
-    return r->c.rows <= NDR_FEW ? NULL : "c has more than 8 rows";
-}
 
 /* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */
 enum { MAX_PRODUCTS = 1 << 15 };

@@ -137,12 +137,9 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
  * each row starts and ends at a multiple of that, or 1. */
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
 
-/* Pure: the power of two from `count` on, at most NDR_FEW. */
+/* Pure: the power of two from `count` on, at most NDR_FEW, the most rows or columns that are few. */
 enum { NDR_FEW = 8 };
 unsigned ndr_matmul_round_few(size_t count);
-
-/* Pure, cannot() of the variants for few rows: NULL if c has at most NDR_FEW and is usual, otherwise the reason. */
-const char *ndr_matmul_has_many_rows(const ndr_op_case *of);
 
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);

@@ -19,10 +19,22 @@ static const char *cannot(const ndr_op_case *of)
     return r->c.rows <= NDR_STRIP_ROWS ? NULL : "c has more rows than a strip";
 }
 
+/* Whether one block of `direct` has all rows, and reads long runs of b: it keeps its sums in registers. For fewer rows it
+ * multiplies rows that do not exist. Other types it would copy. */
+static bool fills_block(const ndr_matmul_request *r)
+{
+    enum { MANY_ROWS = 5, RUN_BYTES = 192 };
+    const ndr_matmul_block block = ndr_matmul_choose_block(r);
+    const bool is_usual = r->dtype == NDR_DTYPE_F32 || r->dtype == NDR_DTYPE_F64;
+    return is_usual && r->c.rows >= MANY_ROWS && r->c.rows <= block.rows
+           && ndr_matmul_block_cols(block) * ndr_matmul_result_bytes(r) >= RUN_BYTES;
+}
+
 static const char *unsuited(const ndr_op_case *of)
 {
     enum { FROM_BYTES = 1 << 18 };
     const char *reason = ndr_op_lacks_vectors(of);
+    if (!reason && fills_block(of->request)) return "a block in registers has all rows of c";
     return reason || ndr_matmul_b_bytes(of->request) >= FROM_BYTES ? reason
                                                                    : "b is small enough to be read several times";
 }
