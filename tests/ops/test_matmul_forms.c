@@ -583,6 +583,36 @@ static void test_matmul__refuses_forms_that_do_not_exist(void **state)
     ndr_buffer_destroy(z);
 }
 
+/* By the row for few rows or columns, of which a product of few columns is turned. */
+static void test_matmul__of_few_columns_tells_an_epilogue_its_place(void **state)
+{
+    (void)state;
+    enum { M = 37, N = 3, K = 5 };
+    skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "few")), "it has small groups");
+    float a[M * K], b[K * N], c[M * N];
+    for (int i = 0; i < M * K; ++i) a[i] = (float)(i % 7);
+    for (int i = 0; i < K * N; ++i) b[i] = (float)(i % 5);
+    ndr_buffer *x = buffer_of(sizeof a, a), *y = buffer_of(sizeof b, b), *z = buffer_of(sizeof c, NULL);
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
+                                   .a = { x, 0, M, K, 0 },
+                                   .b = { y, 0, K, N, 0 },
+                                   .c = { z, 0, M, N, 0 },
+                                   .epilogue = "r + 1000 * row + 100000 * col" };
+    force(&ndr_matmul_operation, "few");
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    read_buffer(z, c, sizeof c);
+    for (int i = 0; i < M; ++i)
+        for (int j = 0; j < N; ++j) {
+            float sum = 0;
+            for (int p = 0; p < K; ++p) sum += a[i * K + p] * b[p * N + j];
+            assert_true(c[i * N + j] == sum + (float)(1000 * i + 100000 * j));
+        }
+    force(&ndr_matmul_operation, NULL);
+    ndr_buffer_destroy(x);
+    ndr_buffer_destroy(y);
+    ndr_buffer_destroy(z);
+}
+
 /* ---- every variant ---- */
 
 static bool is_chosen(const ndr_op_variant *variant)
@@ -604,6 +634,7 @@ int main(void)
     const struct CMUnitTest tests[] = { RESULTS,
                                         cmocka_unit_test(test_matmul__of_wide_rows_takes_their_epilogue_by_vectors),
                                         cmocka_unit_test(test_matmul__of_great_depth_is_divided_where_loops_end_early),
+                                        cmocka_unit_test(test_matmul__of_few_columns_tells_an_epilogue_its_place),
                                         cmocka_unit_test(test_matmul__refuses_forms_that_do_not_exist) };
     const struct CMUnitTest results[] = { RESULTS };
     return run_variants(&ndr_matmul_operation,
