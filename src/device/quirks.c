@@ -64,8 +64,8 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 5.0, 7.0",
       "A command that waits for two events ends twice if one of them fails while the other ends: the process crashes.",
       &pocl,
-      "libndr fails a user event only when the driver has released the other event. It waits for that at most a "
-      "millisecond after the end of the work." },
+      "libndr fails a user event only when the driver has released the other event. It waits for that at most "
+      "20 ms after the end of the work." },
     [NDR_QUIRK_FAILED_EVENT_USED] = { "failed_event_used", "PoCL 3.1",
       "The driver accesses the event of a failed command after its state has changed, and aborts if it has been "
       "released.",
