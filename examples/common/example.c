@@ -122,6 +122,7 @@ void show_speed(const char *what, uint64_t elapsed_ns, double amount, const char
 
 void save_picture(ndr_queue *queue, ndr_buffer *rgb, size_t rows, size_t cols, const char *path)
 {
+    MUST(ndr_queue_finish(queue)); /* PoCL may crash if the program ends before */
     if (!path) return;
     unsigned char *pixels = allocate(rows * cols, 3);
     MUST(ndr_buffer_read(queue, rgb, 0, rows * cols * 3, pixels, NULL));

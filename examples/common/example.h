@@ -54,8 +54,8 @@ void show_speed(const char *what, uint64_t elapsed_ns, double amount, const char
 /* The option of examples that make a picture. */
 #define OPTION_PICTURE(variable) { "--picture", "write the picture to this PPM file", NULL, (variable) }
 
-/* Write a buffer of rows * cols pixels, a byte each of red, green and blue, to a PPM file; nothing if `path` is
- * NULL. */
+/* Wait for the queue, and write a buffer of rows * cols pixels, a byte each of red, green and blue, to a PPM file; no
+ * file if the path is NULL. */
 void save_picture(ndr_queue *queue, ndr_buffer *rgb, size_t rows, size_t cols, const char *path);
 
 #endif

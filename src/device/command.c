@@ -204,13 +204,15 @@ static ndr_event *try_to_end(const ndr_event *event, bool has_failed, cl_int *er
 
 static bool is_left(void *event) { return ndr_event_is_left(event); }
 
-/* The program, a trace or the driver itself may hold references as long as they like, hence the limit. */
+/* The program, a trace or the driver itself may hold references as long as they like, hence the limit: longer than the
+ * scheduler leaves a thread of the driver waiting on a busy machine. */
 static void wait_and_release(ndr_event *before)
 {
-    enum { PAUSE_NS = 1000000 }; /* also if the driver cannot wait */
+    enum { PAUSE_NS = 1000000 }; /* if the driver cannot wait */
+    enum { LIMIT_NS = 20000000 };
     NDR_IGNORE(ndr_event_flush(before));
     if (ndr_wait_for_event(before->context, ndr_event_end(before)) != CL_SUCCESS) ndr_thread_sleep_ns(PAUSE_NS);
-    (void)ndr_wait_until(is_left, before, PAUSE_NS);
+    (void)ndr_wait_until(is_left, before, LIMIT_NS);
     if (ndr_event_code(before) <= CL_COMPLETE) atomic_store(&before->is_left, true);
     ndr_event_release(before);
 }

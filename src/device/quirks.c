@@ -64,8 +64,8 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     [NDR_QUIRK_FAIL_ENDS_TWICE] = { "fail_ends_twice", "PoCL 3.1, 5.0, 7.0",
       "A command that waits for two events ends twice if one of them fails while the other ends: the process crashes.",
       &pocl,
-      "libndr fails a user event only when the driver has released the other event. It waits for that at most a "
-      "millisecond after the end of the work." },
+      "libndr fails a user event only when the driver has released the other event. It waits for that at most "
+      "20 ms after the end of the work." },
     [NDR_QUIRK_FAILED_EVENT_USED] = { "failed_event_used", "PoCL 3.1",
       "The driver accesses the event of a failed command after its state has changed, and aborts if it has been "
       "released.",
@@ -226,6 +226,14 @@ const ndr_quirk_row ndr_quirk_rows[] = {
     { "all_ones_constant", "Intel CPU 2026.2, AVX-512",
       "The constant ~0 is encoded wrongly between two unsigned minima or maxima.", &in_the_code,
       "A volatile variable separates them in `atomic`." },
+    { "last_of_loop", "Intel CPU 2026.2",
+      "The compiler crashes or never ends if a loop computes f64 values and only the last one is used, as f32: "
+      "`for (i = 0; i < n; ++i) last = sqrt(x[i]);`.", &not_avoided,
+      "libndr's kernels have no such loop. In yours: `#pragma clang loop vectorize(disable)`." },
+    { "loop_of_two", "PoCL 3.1, 5.0",
+      "In a loop with a barrier, a loop from `get_local_id(0) % 2` on ends after one turn in the first item of a group "
+      "of two, or never. On 3.1 the process aborts instead, also in groups of one item.", &not_avoided,
+      "Launch groups of more items." },
 
     /* compilers: sub-groups */
     { "last_sub_group_full", "PoCL 5.0, 7.0",

@@ -79,7 +79,7 @@ static const struct {
     { "new", CPP NO_HEAP },
     { "throw", CPP "store a code in a buffer that the host reads" },
     { "nullptr", CPP "write 0, or NULL" },
-    { "std", CPP "leave out std::, and call OpenCL's own min(), sqrt() and so on" },
+    { "std", CPP "leave out std::, and call OpenCL's own min(), sqrt() and so on, with an array in place of std::vector" },
     { "sycl", CPP "leave it out; an item is ndr_item it = NDR_ITEM(1) (ndr/item.clh)" },
     { "using", CPP "leave the line out" },
     { "namespace", CPP "leave the line out, and begin the names with a prefix" },

@@ -87,7 +87,7 @@ static void test_driver__takes_an_invalid_value_for_a_no(void **state)
         if (status == NDR_OK) ++answered_no;
         else assert_refused(NDR_NO_DEVICE, status, "clGetDeviceInfo gave CL_INVALID_VALUE (-30)");
     }
-    if (all.count == 1) assert_in_range(answered_no, 6, 11);
+    if (all.count == 1) assert_in_range(answered_no, 6, 13); /* read_if_known() has 13 calls */
 }
 
 static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)

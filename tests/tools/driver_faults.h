@@ -26,4 +26,8 @@ bool driver_links_few_texts(void);
  * runs what comes after failed work. */
 bool driver_completes_failed_work(void);
 
+/* A return of whole groups, before a barrier in a branch, makes all groups take one way (PoCL 7.0). The row `blocked` of
+ * products, for GPUs, has both. */
+bool driver_returns_for_all(void);
+
 #endif

@@ -17,7 +17,8 @@ const char *forced_in(ndr_context *in, const ndr_operation *operation);
 /* The same for the shared context. */
 void force(const ndr_operation *operation, const char *name);
 
-/* Whether the shared context can take a variant without compiling its kernels for minutes. */
+/* Whether the shared context can take a variant without compiling its kernels for minutes, and without the fault that
+ * driver_returns_for_all() shows, which libndr does not avoid in kernels for GPUs. */
 bool takes_variant(const ndr_operation *operation, const ndr_op_variant *variant);
 
 /* Whether a variant, or what is forced, is the one of that name. */

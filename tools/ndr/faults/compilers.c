@@ -16,6 +16,8 @@
  *   return_before_barrier   After a return, also one that never runs, all items take one way.
  *   one_value_for_all       A value that differs between items is the same in all after a barrier.
  *   all_ones_constant       The inverse of a minimum is wrong.
+ *   last_of_loop            The compiler does not survive a loop of which only the last value is used, as f32.
+ *   loop_of_two             In a group of two a loop ends early.
  *   loops_end_early         Loops end before their end. */
 #include "raw.h"
 
@@ -285,6 +287,36 @@ static int all_ones(unsigned rounds)
     return out[0] == ~1000 && out[1] == -1 ? RIGHT : WRONG;
 }
 
+static int last_of_loop(unsigned rounds)
+{
+    (void)rounds;
+    if (build("kernel void k(global double *x) { x[0] = 1; }\n", "") == WRONG) return NOT_TRIED;
+    return build("kernel void k(global float *y, global const double *x, uint n)\n"
+                 "{\n"
+                 "    for (uint i = 0; i < n; ++i) y[0] = sqrt(x[i]);\n"
+                 "}\n",
+                 "");
+}
+
+static int loop_of_two(unsigned rounds)
+{
+    (void)rounds;
+    static const char text[] = "kernel void k(global int *x, uint n)\n"
+                               "{\n"
+                               "    const uint id = get_local_id(0);\n"
+                               "    for (uint j = 0; j < n; j += 16) {\n"
+                               "        for (uint i = id % 2; i < 16; i += 2) x[i] = id + 1;\n"
+                               "        barrier(CLK_GLOBAL_MEM_FENCE);\n"
+                               "    }\n"
+                               "}\n";
+    const cl_uint n = 16;
+    cl_int out[16];
+    MUST(run_with_number(text, sizeof n, &n, 2, 2, out, 16));
+    for (int i = 0; i < 16; ++i)
+        if (out[i] != i % 2 + 1) return WRONG;
+    return RIGHT;
+}
+
 /* Each loop is short. The zeros are volatile so that no compiler computes the sum without the loops. */
 static int early_end(unsigned rounds)
 {
@@ -319,6 +351,8 @@ const fault compilers_faults[] = {
     { "return_before_barrier", early_return, NULL },
     { "one_value_for_all", one_value, NULL },
     { "all_ones_constant", all_ones, NULL },
+    { "last_of_loop", last_of_loop, NULL },
+    { "loop_of_two", loop_of_two, NULL },
     { "loops_end_early", early_end, NULL },
     { NULL, NULL, NULL },
 };
