@@ -441,19 +441,14 @@ INLINE void store_plainly(const product *p, const unit *u, uint block, uint out,
 
 static inline void join_team(uint team) { JOIN_ITEMS(1 + team, 128); }
 
-/* The results of a block of a whole tile, by a team, some columns after the other through local memory. With an
- * epilogue this is a loop, for which the sums move down: code for each sum takes longer to compile. */
-INLINE void store_sums(const product *p, const unit *u, uint team, uint block, T *sum, uint out,
+/* The results of a block of a whole tile, by a team, some columns after the other through local memory. */
+INLINE void store_sums(const product *p, const unit *u, uint team, uint block, const T *sum, uint out,
                        global const uchar *map EPILOGUE_PARAMETERS)
 {
     const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
     uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
     asm volatile("" : "+r"(row), "+r"(col), "+r"(out));
-#if HAS_EPILOGUE
-#pragma unroll 1
-#else
 #pragma unroll
-#endif
     for (uint first = 0; first < SUMS; first += SOME_SUMS) {
         const uint within = first % (OUT_COLS / 2), from = 2 * (first - within);
         if (within == 0) {
@@ -461,12 +456,8 @@ INLINE void store_sums(const product *p, const unit *u, uint team, uint block, T
             join_team(team);
         }
         STORED_T results[SOME_SUMS];
-        finish(results, HAS_EPILOGUE ? sum : sum + first, p, u, row, col + first * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
+        finish(results, sum + first, p, u, row, col + first * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
         put_results(out, results, within);
-#if HAS_EPILOGUE
-#pragma unroll
-        for (uint s = 0; s + SOME_SUMS < SUMS; ++s) sum[s] = sum[s + SOME_SUMS];
-#endif
         if (within + SOME_SUMS < OUT_COLS / 2 && first + SOME_SUMS < SUMS) continue;
         if (is_mapped) show_to_engine();
         join_team(team);
