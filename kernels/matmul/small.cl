@@ -28,6 +28,8 @@
 
 #ifdef NDR_PTX
 
+#include "ndr/detail/squares.h"
+
 /* ---- sizes ---- */
 
 #if JOIN(KIND_, IN) == KIND_f32
@@ -152,32 +154,15 @@ INLINE void arrange(uint to, uint words, uint all, uint length, const lines *of,
 
 /* ---- products ---- */
 
-/* Four squares of 8 x 8; items 8 i to 8 i + 7 name the lines of square i. */
-INLINE void load_squares(uint *x, uint line)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(line)
-                 : "memory");
-}
-
-INLINE void load_turned_squares(uint *x, uint line)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(line)
-                 : "memory");
-}
-
 /* 16 rows of A over 16 steps: 8 rows, the next 8 rows, then both for the next 8 steps. 16 columns of B over 16 steps: 8
  * steps, the next 8 steps, then both for the next 8 columns. */
 INLINE void load_a(uint *x, uint at, uint row, uint step)
 {
     const uint lane = get_local_id(0) % 32;
 #if TRANSPOSES_A
-    load_turned_squares(x, at + (step + lane % 8 + lane / 16 * 8) * A_PITCH + (row + lane / 8 % 2 * 8) * 2);
+    ndr_matrix_turned_squares_(x, at + (step + lane % 8 + lane / 16 * 8) * A_PITCH + (row + lane / 8 % 2 * 8) * 2);
 #else
-    load_squares(x, at + (row + lane % 16) * A_PITCH + (step + lane / 16 * 8) * 2);
+    ndr_matrix_squares_(x, at + (row + lane % 16) * A_PITCH + (step + lane / 16 * 8) * 2);
 #endif
 }
 
@@ -185,9 +170,9 @@ INLINE void load_b(uint *x, uint at, uint step, uint col)
 {
     const uint lane = get_local_id(0) % 32;
 #if TRANSPOSES_B
-    load_squares(x, at + (col + lane % 8 + lane / 16 * 8) * B_PITCH + (step + lane / 8 % 2 * 8) * 2);
+    ndr_matrix_squares_(x, at + (col + lane % 8 + lane / 16 * 8) * B_PITCH + (step + lane / 8 % 2 * 8) * 2);
 #else
-    load_turned_squares(x, at + (step + lane % 16) * B_PITCH + (col + lane / 16 * 8) * 2);
+    ndr_matrix_turned_squares_(x, at + (step + lane % 16) * B_PITCH + (col + lane / 16 * 8) * 2);
 #endif
 }
 

@@ -35,6 +35,8 @@
 
 #if NDR_MATRIX_UNITS > 0
 
+#include "ndr/detail/squares.h"
+
 #define NDR_MATRIX_LATER_ "//@ "
 #define NDR_MATRIX_ADDRESS_(pointer) ((uint)(uintptr_t)(pointer))
 
@@ -74,24 +76,6 @@ NDR_INLINE_ void ndr_matrix_wait_for_copies_(const uint newest)
 }
 
 /* ---- products of a warp ---- */
-
-/* Four squares of 8 x 16 bytes; items 8 i to 8 i + 7 name the lines of square i. */
-NDR_INLINE_ void ndr_matrix_squares_(uint *x, const uint line)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(line)
-                 : "memory");
-}
-
-/* The same, each turned. */
-NDR_INLINE_ void ndr_matrix_turned_squares_(uint *x, const uint line)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                 : "r"(line)
-                 : "memory");
-}
 
 /* sum += 16 rows of A times 8 columns of B, over 32 bytes. */
 #define NDR_MATRIX_MMA_(shape, kind, sum, a, b)                                                              \
