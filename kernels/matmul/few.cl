@@ -105,21 +105,8 @@ typedef VECTOR(T, B_RUN) b_run;
 
 #define GROUP (WIDTH * SLICES)
 #define CHUNK (SLICES * STEPS)
-
-/* Add the slices' sums to those of the first. */
-static inline void add_slices(b_run sum[ROWS], local b_run *scratch, uint item)
-{
-    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r)
-            if (item >= items && item < 2 * items) scratch[r * (GROUP / 2) + item - items] = sum[r];
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint r = 0; r < ROWS; ++r)
-            if (item < items) sum[r] += scratch[r * (GROUP / 2) + item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
+#define SUMS ROWS /* of an item */
+#include "matmul/slices.clh"
 
 /* Add STEPS columns of A times this item's part of as many rows of B. All loads of B come first. */
 static inline void add_steps(b_run sum[ROWS], global const IN_T *const a[ROWS], ulong a_pitch, global const IN_T *b,

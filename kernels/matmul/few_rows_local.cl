@@ -30,6 +30,7 @@ typedef T b_run;
 #else
 typedef JOIN(T, B_RUN) b_run;
 #endif
+#include "matmul/slices.clh"
 
 /* Copy the elements of a vector. */
 static inline void unpack(T to[B_RUN], b_run x)
@@ -39,21 +40,6 @@ static inline void unpack(T to[B_RUN], b_run x)
 #else
     JOIN(vstore, B_RUN)(x, 0, to);
 #endif
-}
-
-/* Add the slices' sums to those of the first. */
-static inline void add_slices(b_run sum[SUMS], local b_run *scratch, uint item)
-{
-    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
-#pragma unroll
-        for (uint i = 0; i < SUMS; ++i)
-            if (item >= items && item < 2 * items) scratch[i * (GROUP / 2) + item - items] = sum[i];
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint i = 0; i < SUMS; ++i)
-            if (item < items) sum[i] += scratch[i * (GROUP / 2) + item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
 }
 
 #define SCRATCH_COLUMNS (GROUP / 2 * B_RUN * SPREAD) /* for half of the sums */
