@@ -190,20 +190,10 @@ static inline void put_lanes(INPUT, SIZES, const lanes *total, const uint n, con
 /* Combine the parts of result k. */
 static inline void combine_parts(INPUT, SIZES, const ulong k)
 {
-    global const ndr_r *const partials = partials_in(workspace) + k;
     sums s; /* of which one lane is used */
     ndr_r r;
     extent e;
-    open_sums(&s, 1);
-    for (ulong part = 0; part < parts; ++part) {
-#define A(k) s.row.v##k[0]
-#define B(k) MEMBER_##k(partials[part * kept])
-        EACH(INTO)
-#undef A
-#undef B
-        if (++s.steps == ROW) end_row(&s, 1);
-    }
-    close_sums(&s, 1);
+    sum_parts(&s, partials_in(workspace) + k, kept, parts, 0, 1);
     get_lane(&s.total, 0, &r);
     find_extent(&e, SIZES_VALUES, k, 0, 1);
     put(INPUT_VALUES, k / inner, k % inner, e.is_empty, &r);

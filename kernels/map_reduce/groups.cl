@@ -53,24 +53,6 @@ static inline void reduce_share(INPUT, const ulong k0, const ulong k1, const ext
     *total = s.total;
 }
 
-/* What an item has of the parts of a result. */
-static inline void reduce_parts(global const ndr_r *partials, const ulong kept, const ulong parts, const uint item,
-                                lanes *total)
-{
-    sums s;
-    open_sums(&s, 1);
-    for (ulong part = item; part < parts; part += PART_ITEMS) {
-#define A(k) s.row.v##k[0]
-#define B(k) MEMBER_##k(partials[part * kept])
-        EACH(INTO)
-#undef A
-#undef B
-        if (++s.steps == ROW) end_row(&s, 1);
-    }
-    close_sums(&s, 1);
-    *total = s.total;
-}
-
 static inline __attribute__((always_inline)) void put_result(INPUT, SIZES, const ulong k, const bool is_empty,
                                                              local const ndr_r *share)
 {
@@ -116,7 +98,11 @@ kernel void map_reduce_group_parts(INPUT, SIZES, NDR_ND_RANGE(1))
     local ndr_r *const own = shares + column * PART_ITEMS;
     lanes total;
     clear(&total, 1);
-    if (k < kept) reduce_parts(partials_in(workspace) + k, kept, parts, item, &total);
+    if (k < kept) {
+        sums s;
+        sum_parts(&s, partials_in(workspace) + k, kept, parts, item, PART_ITEMS);
+        total = s.total;
+    }
     fold_shares(own, item, PART_ITEMS, &total);
     if (k < kept && item == 0) {
         extent e;
