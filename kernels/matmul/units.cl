@@ -305,7 +305,6 @@ INLINE void bring_units(const product *p, unit u, place found, global const ucha
 #define B_BOX STEPS, 64
 #endif
 
-
 /* The sums of a unit, by a team. A stage is free when the products of the next one have begun. Those of the last one
  * are still under way afterwards: the caller waits for them, and then arrives at the barrier that is returned. */
 INLINE uint add_stages(T *sum, uint team, uint stages, uint memory, ring *at)
@@ -377,7 +376,7 @@ INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit
     for (uint s = 0; s < SOME_SUMS; ++s) old[s] = 0;
     if (p->beta != 0) load_old(old, p, u, row, col, count);
 #endif
-    asm volatile("" : "+r"(row), "+r"(col));
+    asm volatile("" : "+r"(row), "+r"(col)); /* as in load_old() */
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) {
         T r = sum[s < count ? s : 0];
@@ -447,7 +446,7 @@ INLINE void store_sums(const product *p, const unit *u, uint team, uint block, c
 {
     const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
     uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
-    asm volatile("" : "+r"(row), "+r"(col), "+r"(out));
+    asm volatile("" : "+r"(row), "+r"(col), "+r"(out)); /* as in load_old() */
 #pragma unroll
     for (uint first = 0; first < SUMS; first += SOME_SUMS) {
         const uint within = first % (OUT_COLS / 2), from = 2 * (first - within);
