@@ -231,10 +231,10 @@ static const work finished_work = { .own = finished_own, .begin = begin, .end = 
 #define ELEMENT_NDR_DTYPE_I8 1
 #define AND_NONE
 #define AND_TF32
-#define AND_K_MAJOR                                  \
-    ,                                                \
-    {                                                \
-        "cuBLAS, b k-major", { RATE_AT_LEAST, 1, 1 } \
+#define AND_K_MAJOR                                 \
+    ,                                               \
+    {                                               \
+        "cuBLAS b k-major", { RATE_AT_LEAST, 1, 1 } \
     }
 #define AND_CLBLAST                            \
     ,                                          \

@@ -192,5 +192,5 @@ const rival rival_cublas = {
     .describe = describe,
     .works_here = cuda_works_here,
     .entries = { { &gpu_matmul_work, { .name = "cuBLAS", .time = time_cublas, .leaves_result = true } },
-                 { &gpu_matmul_work, { .name = "cuBLAS, b k-major", .time = time_turned, .leaves_result = true } } },
+                 { &gpu_matmul_work, { .name = "cuBLAS b k-major", .time = time_turned, .leaves_result = true } } },
 };
