@@ -19,6 +19,7 @@
  *   last_of_loop            The compiler does not survive a loop of which only the last value is used, as f32.
  *   loop_of_two             In a group of two a loop ends early.
  *   loops_end_early         Loops end before their end. */
+#include "early_return.h"
 #include "raw.h"
 
 enum { ITEMS = 64 };
@@ -216,22 +217,8 @@ static int early_return(unsigned rounds)
 {
     (void)rounds;
     if (!keeps_guard()) return WRONG;
-    static const char text[] = "kernel void f(global int *c, uint n, uint part, uint odd)\n"
-                               "{\n"
-                               "    local int t[128];\n"
-                               "    const uint i = get_local_id(0);\n"
-                               "    if (get_group_id(0) >= part) { c[i] = 7; return; }\n"
-                               "    if (odd) {\n"
-                               "        barrier(CLK_LOCAL_MEM_FENCE);\n"
-                               "        t[i] = i;\n"
-                               "        barrier(CLK_LOCAL_MEM_FENCE);\n"
-                               "        c[i] = t[i ^ 1];\n"
-                               "        return;\n"
-                               "    }\n"
-                               "    if (get_global_id(0) < n) c[get_global_id(0)] = 1;\n"
-                               "}\n";
     const cl_uint n = 100, part = 2, odd = 0;
-    const cl_kernel kernel = new_kernel(text, "f");
+    const cl_kernel kernel = new_kernel(early_return_kernel, "k");
     cl_int out[2 * ITEMS];
     MUST(clSetKernelArg(kernel, 1, sizeof n, &n));
     MUST(clSetKernelArg(kernel, 2, sizeof part, &part));
