@@ -291,7 +291,7 @@ static int run(int argc, char **argv)
     int code = status == NDR_OK ? DONE : fail(status);
     if (code == DONE && o.common.is_json) code = print_json(json_incref(data));
     else if (code == DONE) print_result(data);
-    for (size_t i = 0; i < 4; ++i) ndr_buffer_destroy(w.buffers[i]);
+    for (size_t i = 0; i < w.need_count; ++i) ndr_buffer_destroy(w.buffers[i]);
     ndr_context_destroy(w.context);
     json_decref(data);
     free(t.ns);

@@ -29,7 +29,27 @@ typedef enum operation_id {
     OPERATIONS
 } operation_id;
 
-/* One call. The caller sets `context`, `sizes` and, where the operation has them, `dtype`, `op`, `method` and
+/* What a buffer has before the call. */
+typedef enum contents {
+    ROOM, /* anything */
+    NUMBERS,
+    FLAGS,         /* 0, 1, 0, 1 ... */
+    UNIFORM,       /* all values of an integer type, and floats in [0, 1) */
+    PERMUTATION,   /* the numbers below `count`, each once, in an order that looks random */
+    SORTED_HALVES, /* of random values */
+} contents;
+
+/* A buffer that a call needs. */
+typedef struct need {
+    contents contents;
+    size_t count;
+    ndr_dtype dtype;
+    ndr_buffer **places[2]; /* where the descriptor has it; NULL: nowhere */
+} need;
+
+enum { MOST_BUFFERS = 4 };
+
+/* One call. It stays where it is: its needs point into its descriptor. The caller sets `context`, `sizes` and, where the operation has them, `dtype`, `op`, `method` and
  * `accuracy`. */
 typedef struct work {
     ndr_context *context;
@@ -58,7 +78,9 @@ typedef struct work {
         ndr_map_reduce_desc map_reduce;
     } desc;
     ndr_map_array inputs[2], output; /* of a map */
-    ndr_buffer *buffers[4];
+    need needs[MOST_BUFFERS];
+    size_t need_count;
+    ndr_buffer *buffers[MOST_BUFFERS]; /* of the needs */
     ndr_kernel *kernel;
     uint64_t moved, flops; /* bytes read and written, each once; operations on floating-point numbers */
 } work;
@@ -70,7 +92,6 @@ typedef struct operation {
     const choice *dtypes; /* NULL: it has no elements */
     bool has_op;
     void (*set)(work *w);
-    ndr_status (*fill)(work *w, ndr_queue *queue);
 } operation;
 
 extern const operation operations[OPERATIONS];
