@@ -26,9 +26,20 @@ const ndr_op_variant *ndr_op_select(const ndr_operation *operation, const ndr_ca
 void ndr_op_explain(const ndr_operation *operation, const ndr_caps *caps, ndr_lacks lacks,
                     const ndr_op_variant *preferred, const void *request, ndr_text *out);
 
-/* The same for ndr_reduce_explain() and ndr_matmul_explain(), without the operation's name. */
+/* The same for ndr_reduce_explain() and the like, without the operation's name. */
 ndr_status ndr_op_explain_in(const ndr_operation *operation, ndr_context *context, const void *request, size_t capacity,
                              char *text, size_t *length);
+
+/* Define CALL_explain(). `make`, which fills the request `r`, and `operation` use `context`, `desc` and `r`. */
+#define NDR_OP_EXPLAIN(call, request, make, operation)                                                    \
+    ndr_status call##_explain(ndr_context *context, const call##_desc *desc, size_t capacity, char *text, \
+                              size_t *length)                                                             \
+    {                                                                                                     \
+        request r;                                                                                        \
+        NDR_REQUIRE_SET(context);                                                                         \
+        NDR_TRY(make);                                                                                    \
+        return ndr_op_explain_in(operation, context, &r, capacity, text, length);                         \
+    }
 
 /* Pure, unsuited() of variants whose items need vector registers, as on CPUs. */
 const char *ndr_op_lacks_vectors(const ndr_op_case *of);

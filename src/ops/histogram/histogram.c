@@ -160,11 +160,4 @@ ndr_status ndr_histogram(ndr_queue *queue, const ndr_histogram_desc *desc, ndr_e
     return ndr_op_run(&ndr_histogram_operation, &order, &request, event);
 }
 
-ndr_status ndr_histogram_explain(ndr_context *context, const ndr_histogram_desc *desc, size_t capacity, char *text,
-                                 size_t *length)
-{
-    ndr_histogram_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_explain_in(&ndr_histogram_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_histogram, ndr_histogram_request, make_request(context, desc, &r), &ndr_histogram_operation)

@@ -148,10 +148,4 @@ ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event
     return ndr_op_run(&ndr_map_operation, &order, &request, event);
 }
 
-ndr_status ndr_map_explain(ndr_context *context, const ndr_map_desc *desc, size_t capacity, char *text, size_t *length)
-{
-    ndr_map_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_explain_in(&ndr_map_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_map, ndr_map_request, make_request(context, desc, &r), &ndr_map_operation)

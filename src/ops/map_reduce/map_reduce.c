@@ -352,11 +352,4 @@ ndr_status ndr_map_reduce(ndr_queue *queue, const ndr_map_reduce_desc *desc, ndr
     return has_host(&r) ? run_for_host(&order, &r, event) : run(&order, &r, event);
 }
 
-ndr_status ndr_map_reduce_explain(ndr_context *context, const ndr_map_reduce_desc *desc, size_t capacity, char *text,
-                                  size_t *length)
-{
-    ndr_map_reduce_request r;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(context, desc, &r));
-    return ndr_op_explain_in(&ndr_map_reduce_operation, context, &r, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_map_reduce, ndr_map_reduce_request, make_request(context, desc, &r), &ndr_map_reduce_operation)

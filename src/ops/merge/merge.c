@@ -212,14 +212,7 @@ ndr_status ndr_merge(ndr_queue *queue, const ndr_merge_desc *desc, ndr_event **e
     return run(&ndr_merge_operation, &order, &request, event);
 }
 
-ndr_status ndr_merge_explain(ndr_context *context, const ndr_merge_desc *desc, size_t capacity, char *text,
-                             size_t *length)
-{
-    ndr_merge_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_merge(context, desc, &request));
-    return ndr_op_explain_in(&ndr_merge_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_merge, ndr_merge_request, make_merge(context, desc, &r), &ndr_merge_operation)
 
 ndr_status ndr_merge_sort(ndr_queue *queue, const ndr_merge_sort_desc *desc, ndr_event **event)
 {
@@ -230,11 +223,4 @@ ndr_status ndr_merge_sort(ndr_queue *queue, const ndr_merge_sort_desc *desc, ndr
     return run(&ndr_merge_sort_operation, &order, &request, event);
 }
 
-ndr_status ndr_merge_sort_explain(ndr_context *context, const ndr_merge_sort_desc *desc, size_t capacity, char *text,
-                                  size_t *length)
-{
-    ndr_merge_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_sort(context, desc, &request));
-    return ndr_op_explain_in(&ndr_merge_sort_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_merge_sort, ndr_merge_request, make_sort(context, desc, &r), &ndr_merge_sort_operation)

@@ -212,11 +212,4 @@ ndr_status ndr_array_copy(ndr_queue *queue, const ndr_array_copy_desc *desc, ndr
     return ndr_op_run(&ndr_array_copy_operation, &order, &request, event);
 }
 
-ndr_status ndr_array_copy_explain(ndr_context *context, const ndr_array_copy_desc *desc, size_t capacity, char *text,
-                                  size_t *length)
-{
-    ndr_copy_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(desc, &request));
-    return ndr_op_explain_in(&ndr_array_copy_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_array_copy, ndr_copy_request, make_request(desc, &r), &ndr_array_copy_operation)

@@ -111,14 +111,7 @@ ndr_status ndr_gather(ndr_queue *queue, const ndr_gather_desc *desc, ndr_event *
     return run(&ndr_gather_operation, &order, &request, &request.list, event);
 }
 
-ndr_status ndr_gather_explain(ndr_context *context, const ndr_gather_desc *desc, size_t capacity, char *text,
-                              size_t *length)
-{
-    ndr_gather_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_gather(desc, &request));
-    return ndr_op_explain_in(&ndr_gather_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_gather, ndr_gather_request, make_gather(desc, &r), &ndr_gather_operation)
 
 static ndr_status make_scatter(const ndr_scatter_desc *desc, ndr_gather_request *r)
 {
@@ -142,11 +135,4 @@ ndr_status ndr_scatter(ndr_queue *queue, const ndr_scatter_desc *desc, ndr_event
     return run(&ndr_scatter_operation, &order, &request, &request.table, event);
 }
 
-ndr_status ndr_scatter_explain(ndr_context *context, const ndr_scatter_desc *desc, size_t capacity, char *text,
-                               size_t *length)
-{
-    ndr_gather_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_scatter(desc, &request));
-    return ndr_op_explain_in(&ndr_scatter_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_scatter, ndr_gather_request, make_scatter(desc, &r), &ndr_scatter_operation)

@@ -198,11 +198,4 @@ ndr_status ndr_random(ndr_queue *queue, const ndr_random_desc *desc, ndr_event *
     return ndr_op_run(&ndr_random_operation, &order, &request, event);
 }
 
-ndr_status ndr_random_explain(ndr_context *context, const ndr_random_desc *desc, size_t capacity, char *text,
-                              size_t *length)
-{
-    ndr_random_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_explain_in(&ndr_random_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_random, ndr_random_request, make_request(context, desc, &r), &ndr_random_operation)

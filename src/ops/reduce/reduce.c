@@ -166,14 +166,7 @@ ndr_status ndr_reduce(ndr_queue *queue, const ndr_reduce_desc *desc, ndr_event *
     return ndr_op_run(operation_of(&request), &order, &request, event);
 }
 
-ndr_status ndr_reduce_explain(ndr_context *context, const ndr_reduce_desc *desc, size_t capacity, char *text,
-                              size_t *length)
-{
-    ndr_reduce_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_explain_in(operation_of(&request), context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_reduce, ndr_reduce_request, make_request(context, desc, &r), operation_of(&r))
 
 ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, ndr_kernel **kernel)
 {

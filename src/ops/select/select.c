@@ -142,11 +142,4 @@ ndr_status ndr_select(ndr_queue *queue, const ndr_select_desc *desc, ndr_event *
     return ndr_op_run(&ndr_select_operation, &order, &request, event);
 }
 
-ndr_status ndr_select_explain(ndr_context *context, const ndr_select_desc *desc, size_t capacity, char *text,
-                              size_t *length)
-{
-    ndr_select_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(desc, &request));
-    return ndr_op_explain_in(&ndr_select_operation, context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_select, ndr_select_request, make_request(desc, &r), &ndr_select_operation)

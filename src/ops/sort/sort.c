@@ -242,11 +242,4 @@ ndr_status ndr_sort(ndr_queue *queue, const ndr_sort_desc *desc, ndr_event **eve
     return ndr_op_run(operation_of(&request), &order, &request, event);
 }
 
-ndr_status ndr_sort_explain(ndr_context *context, const ndr_sort_desc *desc, size_t capacity, char *text,
-                            size_t *length)
-{
-    ndr_sort_request request;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(desc, &request));
-    return ndr_op_explain_in(operation_of(&request), context, &request, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_sort, ndr_sort_request, make_request(desc, &r), operation_of(&r))

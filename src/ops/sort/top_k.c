@@ -155,12 +155,5 @@ ndr_status ndr_top_k(ndr_queue *queue, const ndr_top_k_desc *desc, ndr_event **e
                                                                : run_in_parts(&order, &r, event);
 }
 
-ndr_status ndr_top_k_explain(ndr_context *context, const ndr_top_k_desc *desc, size_t capacity, char *text,
-                             size_t *length)
-{
-    ndr_top_k_request r;
-    NDR_REQUIRE_SET(context);
-    NDR_TRY(make_request(desc, &r));
-    return ndr_op_explain_in(ndr_top_k_is_whole(&context->caps, &r) ? &ndr_top_k_operation : &ndr_top_k_select_operation,
-                             context, &r, capacity, text, length);
-}
+NDR_OP_EXPLAIN(ndr_top_k, ndr_top_k_request, make_request(desc, &r),
+               ndr_top_k_is_whole(&context->caps, &r) ? &ndr_top_k_operation : &ndr_top_k_select_operation)
