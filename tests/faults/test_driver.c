@@ -43,7 +43,6 @@ static void assert_same_but_for_one(const list *got, const list *all)
 
 static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
 {
-    (void)state;
     platforms_twice = true;
     static list all, got;
     memset(calls, 0, sizeof calls);
@@ -73,7 +72,6 @@ static void test_driver__leaves_out_a_device_that_cannot_answer(void **state)
  * UUIDs and addresses. */
 static void test_driver__takes_an_invalid_value_for_a_no(void **state)
 {
-    (void)state;
     static list all, got;
     memset(calls, 0, sizeof calls);
     all = list_devices();
@@ -92,7 +90,6 @@ static void test_driver__takes_an_invalid_value_for_a_no(void **state)
 
 static void test_driver__leaves_out_a_platform_that_cannot_list(void **state)
 {
-    (void)state;
     static list all, got;
     memset(calls, 0, sizeof calls);
     all = list_devices();
@@ -140,7 +137,6 @@ static const char kernels[] = "#include \"ndr/ndr.clh\"\n"
 /* A refused argument does not count as held, because OpenCL's kernel still has the one of the previous launch. */
 static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **state)
 {
-    (void)state;
     static const char *const names[] = { "argument 0 \"out\"", "argument 1 \"a\"", "argument 2 \"b\"" };
     ndr_kernel *const put = kernel_of(kernels, "put");
     for (size_t refused = 0; refused < 3; ++refused) {
@@ -167,7 +163,6 @@ static void test_driver__refuses_an_argument_and_the_next_launch_sets_it(void **
 /* Lack of memory or resources is no fault of the argument. */
 static void test_driver__is_out_of_memory_for_an_argument(void **state)
 {
-    (void)state;
     ndr_kernel *const put = kernel_of(kernels, "put");
     ndr_buffer *out = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_launch(queue, put, ndr_range_1d(1), out, 1, 2));
@@ -182,7 +177,6 @@ static void test_driver__is_out_of_memory_for_an_argument(void **state)
 /* Local memory, the hidden scratch, the hidden record. */
 static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_it(void **state)
 {
-    (void)state;
     ndr_kernel *const tell = kernel_of(kernels, "tell");
     ndr_buffer *out = buffer_of(2 * sizeof(int), NULL);
     for (size_t refused = 0; refused < 3; ++refused) {
@@ -205,7 +199,6 @@ static void test_driver__refuses_what_a_group_is_told_and_the_next_launch_tells_
 /* 33 x 33 in groups of 8 x 4: four pieces. The enqueued pieces run, and the sentence gives their number. */
 static void test_driver__refuses_a_piece_of_a_launch(void **state)
 {
-    (void)state;
     ndr_kernel *const count = kernel_of(kernels, "count");
     ndr_nd_range range = ndr_nd_range_2d(33, 33, 8, 4);
     range.edge = NDR_EDGE_SPLIT;
@@ -337,7 +330,6 @@ static void check_product(operation *o)
 
 static void test_driver__refuses_a_step_of_a_product(void **state)
 {
-    (void)state;
     static float a[M * K], b[K * N];
     for (size_t i = 0; i < COUNT_OF(a); ++i) a[i] = 1;
     for (size_t i = 0; i < COUNT_OF(b); ++i) b[i] = 2;
@@ -364,7 +356,6 @@ static void test_driver__refuses_a_step_of_a_product(void **state)
  * number. */
 static void test_driver__refuses_a_part_of_a_batch(void **state)
 {
-    (void)state;
     enum { PRODUCTS = 40000, FIRST = 1 << 15 };
     skip_without(!quick(), "the device is too slow for so many products");
     ndr_buffer *twos = buffer_of(sizeof(float), &(const float){ 2 }), *c = buffer_of(PRODUCTS * sizeof(float), NULL);
@@ -411,7 +402,6 @@ static void check_sum(operation *o)
 
 static void test_driver__refuses_a_step_of_a_reduction(void **state)
 {
-    (void)state;
     static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
     static int32_t threes[MOST];
     for (size_t i = 0; i < MOST; ++i) threes[i] = 3;
@@ -438,7 +428,6 @@ static void test_driver__refuses_a_step_of_a_reduction(void **state)
 /* A kernel of libndr may take fewer items in a group than the device offers. */
 static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(void **state)
 {
-    (void)state;
     static const size_t limits[] = { 128, 33, 32, 1 };
     static float a[M * K], b[K * N];
     static int32_t threes[MOST];
@@ -487,7 +476,6 @@ static void test_driver__gives_operations_as_small_groups_as_their_kernels_take(
 
 static void test_driver__refuses_to_make_queues_and_buffers(void **state)
 {
-    (void)state;
     ndr_queue *const no_queue = (ndr_queue *)&state, *made_queue = no_queue;
     assert_driver_refuses(clCreateCommandQueue, ndr_queue_create(context, NULL, &made_queue));
     assert_ptr_equal(made_queue, no_queue);
@@ -502,7 +490,6 @@ static void test_driver__refuses_to_make_queues_and_buffers(void **state)
 
 static void test_driver__without_memory_says_how_much_there_is(void **state)
 {
-    (void)state;
     ndr_buffer *made = NULL;
     char there[256];
     snprintf(there, sizeof there, "; 1000 bytes were asked for; a buffer of device \"%s\" has at most %zu, its memory %llu "
@@ -523,7 +510,6 @@ static void test_driver__without_memory_says_how_much_there_is(void **state)
 
 static void test_driver__refuses_transfers_and_the_next_works(void **state)
 {
-    (void)state;
     const int before[2] = { 1, 2 }, after[2] = { 3, 4 };
     int got[2] = { 5, 6 };
     ndr_buffer *x = buffer_of(sizeof before, before), *y = buffer_of(sizeof before, before);
@@ -660,7 +646,6 @@ static void try_blocks(ndr_queue *line)
 
 static void test_driver__may_want_whole_pitches_of_rectangles(void **state)
 {
-    (void)state;
     skip_without(!context->checker, "guard zones leave room behind each buffer");
     try_blocks(queue);
 }
@@ -686,7 +671,6 @@ static void assert_last_waits(ndr_queue *line)
 
 static void test_driver__may_want_whole_pitches_of_rectangles_out_of_order(void **state)
 {
-    (void)state;
     skip_without(!context->checker, "guard zones leave room behind each buffer");
     ndr_queue *unordered = NULL;
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
@@ -709,7 +693,6 @@ static void assert_alive_as(const alive *then)
 
 static void test_driver__refuses_the_last_row_of_a_rectangle(void **state)
 {
-    (void)state;
     skip_without(!context->checker, "guard zones leave room behind each buffer");
     const block *b = &blocks[0];
     const ndr_rect_desc gather = { b->extent, 1, b->side, { 0 } };
@@ -739,7 +722,6 @@ static ndr_buffer *view_of(ndr_buffer *buffer, size_t offset_bytes, size_t size_
 /* Some drivers crash if an older one that overlaps a newer one is released first (NVIDIA 580). */
 static void test_driver__gets_overlapping_sub_buffers_back_newest_first(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes, usual = ndr_max_unused_sub_buffers;
     ndr_buffer *whole = buffer_of(6 * align, NULL);
     const alive then = now;
@@ -770,7 +752,6 @@ static void test_driver__gets_overlapping_sub_buffers_back_newest_first(void **s
 /* PoCL 7.0 crashes if they go while other commands use the buffer. */
 static void test_driver__keeps_sub_buffers_until_their_buffer_goes(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes, usual = ndr_max_unused_sub_buffers;
     const alive before = now;
     ndr_buffer *whole = buffer_of(6 * align, NULL);
@@ -815,7 +796,6 @@ static const cl_int wait_codes[] = { CL_OUT_OF_RESOURCES, CL_EXEC_STATUS_ERROR_F
 
 static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
 {
-    (void)state;
     const bool wait_sleeps = context->caps.wait_sleeps;
     int host[INTS];
     set_all(host, 1);
@@ -841,7 +821,6 @@ static void test_driver__ends_a_read_that_it_could_not_wait_for(void **state)
 
 static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
 {
-    (void)state;
     const bool wait_sleeps = context->caps.wait_sleeps;
     int host[INTS];
     ndr_buffer *x = buffer_of(sizeof host, NULL), *spun = buffer_of(sizeof(int), &(const int){ 0 });
@@ -866,7 +845,6 @@ static void test_driver__ends_a_write_that_it_could_not_wait_for(void **state)
 /* Both the wait and clFinish fail. The sentence must warn that the work may still be running. */
 static void test_driver__says_where_work_may_still_be_running(void **state)
 {
-    (void)state;
     const bool wait_sleeps = context->caps.wait_sleeps, shares = context->caps.info.shares_host_memory;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false); /* a marker would take clFinish()'s place */
     int host[INTS];
@@ -895,7 +873,6 @@ static const uint64_t in_turn = NDR_QUIRK_BIT(NDR_QUIRK_WAIT_RUNS_COMMANDS) | ND
 /* Where threads take turns, a thread may poll the marker, which would never end without the flush. */
 static void test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn(void **state)
 {
-    (void)state;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
     const uint64_t quirks = context->caps.quirks;
     context->caps.quirks |= in_turn;
@@ -912,7 +889,6 @@ static void test_driver__refuses_to_flush_what_a_thread_polls_in_its_turn(void *
 /* The failed wait is reported although the event's state is complete. */
 static void test_driver__passes_on_that_a_wait_failed(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
     for (size_t i = 0; i < COUNT_OF(wait_codes); ++i) {
         ndr_event *done;
@@ -932,7 +908,6 @@ static void test_driver__passes_on_that_a_wait_failed(void **state)
 
 static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(void **state)
 {
-    (void)state;
     const int before[2] = { 1, 2 };
     ndr_buffer *x = buffer_of(sizeof before, before);
     void *const nothing = &x, *mapped = nothing;
@@ -953,7 +928,6 @@ static void test_driver__refuses_to_wait_for_a_mapping_and_nothing_is_mapped(voi
 
 static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state)
 {
-    (void)state;
     static const call kinds[] = { CALL_clCreateCommandQueue, CALL_clCreateBuffer, CALL_clEnqueueWriteBuffer,
                                   CALL_clCreateSubBuffer, CALL_malloc };
     ndr_context *checked;
@@ -982,7 +956,6 @@ static void test_driver__makes_a_checked_buffer_whole_or_not_at_all(void **state
 
 static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     for (size_t passing = 0; !made; ++passing) {
         const alive then = now;
@@ -997,7 +970,6 @@ static void test_driver__opens_a_checked_context_whole_or_not_at_all(void **stat
 /* If the zones cannot be read after a launch, the launch has run but is reported as failed. */
 static void test_driver__refuses_to_look_at_what_a_launch_did(void **state)
 {
-    (void)state;
     ndr_context *checked;
     ndr_queue *line;
     ndr_buffer *x;
@@ -1058,7 +1030,6 @@ static void refuse_to_wait_for_zones(ndr_context *checked, bool has_waited)
 /* Their memory is freed once the driver has ended the copy, or never. */
 static void test_driver__refuses_to_wait_for_guard_zones(void **state)
 {
-    (void)state;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, false); /* as above */
     for (int has_waited = 1; has_waited >= 0; --has_waited) {
         ndr_context *checked;
@@ -1075,7 +1046,6 @@ static void test_driver__refuses_to_wait_for_guard_zones(void **state)
 
 static void test_driver__needs_no_second_count_of_an_event(void **state)
 {
-    (void)state;
     ndr_kernel *const add_one = kernel_of(plain_kernels, "add_one");
     ndr_buffer *x = buffer_of(sizeof(int), &(const int){ 0 });
     const alive then = now;
@@ -1097,7 +1067,6 @@ static void test_driver__needs_no_second_count_of_an_event(void **state)
 
 static void test_driver__counts_a_queue_before_it_maps(void **state)
 {
-    (void)state;
     const int before[2] = { 1, 2 };
     ndr_buffer *x = buffer_of(sizeof before, before);
     ndr_queue *line;
@@ -1122,7 +1091,6 @@ static void test_driver__counts_a_queue_before_it_maps(void **state)
 /* A source that this context has not built before. */
 static void test_driver__refuses_to_build_and_then_builds(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "alone",
                                    .source = "#include \"ndr/item.clh\"\n"
                                              "kernel void alone(global int *x, NDR_RANGE(1))\n"
@@ -1150,7 +1118,6 @@ static void test_driver__refuses_to_build_and_then_builds(void **state)
 
 static void test_driver__fails_to_build_for_a_reason_that_is_not_the_text(void **state)
 {
-    (void)state;
     static const struct {
         cl_int code;
         ndr_status status;
@@ -1188,7 +1155,6 @@ static const char typed[] = "typedef float real_t;\n"
 
 static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
 {
-    (void)state;
     const ndr_kernel_desc of_k = { .name = "k", .source = typed, .options = "-DT=int -Werror" };
     ndr_kernel_desc desc = of_k;
     ndr_kernel *kernel;
@@ -1216,7 +1182,6 @@ static void test_driver__builds_once_what_takes_types_of_its_own(void **state)
 /* Errors that the log reports in the user's text do not come from the probes. */
 static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t builds;
@@ -1248,7 +1213,6 @@ static void test_driver__builds_once_what_the_log_says_is_wrong(void **state)
 /* An image named by a typedef, with the descriptions that drivers give and might give. */
 static void test_driver__has_images_told_from_buffers_however_it_describes_them(void **state)
 {
-    (void)state;
     cl_bool has_images = CL_FALSE;
     assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
                      CL_SUCCESS);
@@ -1316,7 +1280,6 @@ static bool types_are_refused_once(const char *source, size_t row, call kind, si
  * Each call is refused once, and a retry finds all types. */
 static void test_driver__refuses_to_tell_the_types_and_the_next_try_knows_them(void **state)
 {
-    (void)state;
     enum { KINDS = 8 };
 #define TYPES "typedef float real_t;\ntypedef struct { int x[2]; } pair;\n"
 #define BODY "{ out[0] = (int)f + 10 * p.x[0] + 100 * p.x[1]; }\n"

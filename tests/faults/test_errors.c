@@ -522,12 +522,10 @@ static ndr_status write_image(ndr_kernel *kernel, ndr_image *image)
 }
 static ndr_status buffer_for_image(ndr_kernel *kernel, ndr_image *image)
 {
-    (void)image;
     return ndr_launch(queue, kernel, ndr_range_1d(1), x);
 }
 static ndr_status read_outside_image(ndr_kernel *kernel, ndr_image *image)
 {
-    (void)kernel;
     const ndr_image_part part = { .origin = { 0, 4 }, .extent = ndr_range_2d(4, 2) };
     return ndr_image_read(queue, image, &part, host, NULL);
 }
@@ -618,7 +616,6 @@ static cl_int CL_API_CALL build_without_reason(cl_program p, cl_uint count, cons
                                                const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                                                void *user)
 {
-    (void)p, (void)count, (void)devices, (void)options, (void)notify, (void)user;
     return CL_BUILD_PROGRAM_FAILURE;
 }
 
@@ -1126,7 +1123,6 @@ MISTAKE(image_too_large, create_image((ndr_image_desc){ FLOATS_2D = ndr_range_2d
 MISTAKE(image_without_format, create_image((ndr_image_desc){ .size = ndr_range_2d(4, 5) }))
 static ndr_status read_line_of_image(ndr_kernel *kernel, ndr_image *image)
 {
-    (void)kernel;
     return ndr_image_read(queue, image, &(ndr_image_part){ .extent = ndr_range_1d(4) }, host, NULL);
 }
 MISTAKE(part_of_other_dimensions, with_image(read_line_of_image))
@@ -1236,7 +1232,6 @@ static ndr_status write_past(ndr_context *watched, ndr_queue *line, ndr_buffer *
 
 static ndr_status use_destroyed(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)
 {
-    (void)buffer;
     ndr_buffer *gone;
     assert_ok(ndr_buffer_create(watched, 8, &gone));
     ndr_buffer_destroy(gone);
@@ -1245,7 +1240,6 @@ static ndr_status use_destroyed(ndr_context *watched, ndr_queue *line, ndr_buffe
 
 static ndr_status use_context_as_queue(ndr_context *watched, ndr_queue *line, ndr_buffer *buffer)
 {
-    (void)line, (void)buffer;
     return ndr_queue_flush((ndr_queue *)watched);
 }
 MISTAKE(wrote_past_end, checked(write_past))
@@ -1867,7 +1861,6 @@ static bool compare(const char *page, const char *calls)
 
 static void test_errors__are_as_the_page_says(void **state)
 {
-    (void)state;
     ndr_text page = { 0 }, tables = { 0 };
     read_page(all_mistakes, &page);
     for (size_t i = 0; i < COUNT_OF(rows); ++i) print_piece(&rows[i], page.chars, &tables);
@@ -1888,7 +1881,6 @@ static void test_errors__are_as_the_page_says(void **state)
 
 static void test_errors__frequent_mistakes_have_the_same_sentences(void **state)
 {
-    (void)state;
     ndr_text guide = { 0 }, page = { 0 };
     read_page("errors.md", &guide);
     read_page(all_mistakes, &page);
@@ -1908,7 +1900,6 @@ static void test_errors__frequent_mistakes_have_the_same_sentences(void **state)
 
 static void test_errors__name_an_empty_variable_as_the_cause(void **state)
 {
-    (void)state;
     const struct machine *m = &machines[3];
     skip_without(m->status != NDR_OK, "this loader takes an empty OCL_ICD_VENDORS for none");
     assert_refused(NDR_NO_DRIVER, ndr_fail(m->status, "%s", m->sentence), "OCL_ICD_VENDORS is \"\": unset it");
@@ -1916,7 +1907,6 @@ static void test_errors__name_an_empty_variable_as_the_cause(void **state)
 
 static void test_errors__mostly_tell_the_fix(void **state)
 {
-    (void)state;
     assert_true(count_mistakes(false) >= 60);
     assert_true(60 * count_mistakes(true) >= 45 * count_mistakes(false));
 }
@@ -1944,7 +1934,6 @@ static const char ranged[] = "#include <ndr/nd_item.clh>\nkernel void k(global f
 /* NVIDIA's and Oclgrind's compilers ignore #line. */
 static void test_explain__finds_the_file_and_line_of_a_compiler_that_counts_the_whole_text(void **state)
 {
-    (void)state;
     static const char text[] = "int a;\n#line 1 \"demo.cl\"\nint b;\nwrong c;\n#line 7\n"
                                "wrong d;\n#line 20 \"other.clh\"\n\nwrong e;\n";
     static const struct {
@@ -1972,7 +1961,6 @@ static void test_explain__finds_the_file_and_line_of_a_compiler_that_counts_the_
 
 static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(void **state)
 {
-    (void)state;
     static const struct {
         const char *log, *sentence;
     } cases[] = {
@@ -2036,7 +2024,6 @@ static void test_explain__knows_an_error_by_its_names_in_any_compiler_s_words(vo
 
 static void test_explain__names_the_macro_that_changes_the_vocabulary(void **state)
 {
-    (void)state;
     const ndr_source_file *file = ndr_source_find("ndr/item.clh");
     unsigned number = 1;
     for (const char *at = file->text; at < strstr(file->text, "ndr_pick_(uint n"); ++at) number += *at == '\n';
@@ -2080,7 +2067,6 @@ static void test_explain__names_the_macro_that_changes_the_vocabulary(void **sta
 /* Each name with the header that declares it. With that header each of these texts builds. */
 static void test_explain__names_the_header_that_is_missing(void **state)
 {
-    (void)state;
     static const char *const names[][2] = {
         { "ndr_global_id", "item" },
         { "NDR_RANGE", "item" },
@@ -2132,7 +2118,6 @@ static void test_explain__names_the_header_that_is_missing(void **state)
 
 static void test_build__reads_words_of_options_as_compilers_do(void **state)
 {
-    (void)state;
     static const char *const taken[] = { "", " \t\n", "-DA=1 ", " -D A=1\t-DB=(2) -I . -I/x -cl-std=CL1.2", "-D \"A=1 2\"",
                                          "\"-DA=1 2\" -w", "-DA=\\\"", "-DA=\\\"a\\\" -DB", "-cl-nv-maxrregcount 32",
                                          "-include a.h -w", "-D -DA", "-DA=-1" };
@@ -2145,7 +2130,6 @@ static void test_build__reads_words_of_options_as_compilers_do(void **state)
 
 static void test_explain__keeps_errors_with_their_notes_and_drops_warnings(void **state)
 {
-    (void)state;
     ndr_text out = { 0 };
     ndr_explain_shorten("In another's words:\n1:1: warning: w\n  source\n1:1: note: of w\n1:2: error: e\n  source\n"
                         "1:3: note: of e\n1:4: warning: v\n1:5: error: f\n2 errors generated.\n",
@@ -2171,7 +2155,6 @@ static size_t count_lines(const char *text)
 
 static void test_explain__cuts_a_long_log(void **state)
 {
-    (void)state;
     ndr_text log = { 0 }, out = { 0 };
     for (int e = 0; e < 30; ++e) {
         ndr_text_add(&log, "1:%d: error: e%d.\n", e, e);
@@ -2191,7 +2174,6 @@ static void test_explain__cuts_a_long_log(void **state)
 /* Sixteen errors and a warning. The sentence is cut, and the log has all of them. */
 static void test_build__keeps_the_log_that_its_sentence_cuts(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     ndr_text_add(&text, "kernel void k(global int *x)\n{\n");
     for (int e = 1; e <= 16; ++e) ndr_text_add(&text, "    x[0] = nobody%d;\n", e);
@@ -2233,7 +2215,6 @@ static void ask_driver_for_log(size_t capacity, char *log)
 
 static void test_kernel__log_has_the_warnings(void **state)
 {
-    (void)state;
     char log[4096], start[8], wanted[4096] = "";
     size_t length = 0, again = 0;
     build_with_warning();
@@ -2251,7 +2232,6 @@ static void test_kernel__log_has_the_warnings(void **state)
 
 static void test_kernel__log_refuses_what_it_cannot_fill(void **state)
 {
-    (void)state;
     char log[8] = "before";
     size_t length = 77;
     assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_log(scale, 8, NULL, &length), "text is NULL, but capacity is 8");
@@ -2318,7 +2298,6 @@ static void skip_without_warnings(void)
 
 static void test_kernel__of_the_library_builds_without_a_warning(void **state)
 {
-    (void)state;
     skip_without_warnings();
     const ndr_reduce_request sum = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { .cols = 1 << 20 } };
     ndr_reduce_request atomic = sum, recursive = sum;
@@ -2367,7 +2346,6 @@ static void test_kernel__of_the_library_builds_without_a_warning(void **state)
 
 static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void **state)
 {
-    (void)state;
     skip_without_warnings();
     static const char all[] = ALL KERNEL("global float *x, NDR_ND_RANGE(1)", "x[NDR_ND_ITEM(1).dims] = 1;");
     assert_ok(GET(.name = "k", .source = all, .options = "-Werror"));
@@ -2381,7 +2359,6 @@ static void test_kernel__with_the_whole_vocabulary_builds_without_a_warning(void
 
 static void test_build__takes_names_that_only_older_languages_leave_free(void **state)
 {
-    (void)state;
     static const char text[] =
         "/* a pipe */\nkernel void k(global int *x) { int pipe = 40; x[0] = pipe + __OPENCL_C_VERSION__; }\n";
     int32_t version = 0;
@@ -2401,7 +2378,6 @@ static void test_build__takes_names_that_only_older_languages_leave_free(void **
 /* If the older language fails as well, the sentence has the errors of the first build. */
 static void test_build__tells_the_errors_of_the_language_that_was_asked_for(void **state)
 {
-    (void)state;
     char wanted[32];
     snprintf(wanted, sizeof wanted, "-cl-std=CL%u.%u", context->caps.c_version / 100,
              context->caps.c_version / 10 % 10);
@@ -2412,7 +2388,6 @@ static void test_build__tells_the_errors_of_the_language_that_was_asked_for(void
 
 static void test_build__takes_an_older_language_for_what_has_no_vocabulary(void **state)
 {
-    (void)state;
     const ndr_status status =
         GET(.name = "k", .source = KERNEL("global int *x", "x[0] = 1;"), .options = "-cl-std=CL1.1");
     if (status != NDR_OK) assert_refused(NDR_BUILD_FAILED, status, "did not build"); /* not libndr's refusal */

@@ -467,14 +467,12 @@ static atomic_int functions_run;
 
 static ndr_status count_task(void *unused)
 {
-    (void)unused;
     atomic_fetch_add(&functions_run, 1);
     return NDR_OK;
 }
 
 static void count_callback(ndr_status status, const char *sentence, void *unused)
 {
-    (void)sentence;
     if (status == NDR_OK) (void)count_task(unused);
 }
 
@@ -1276,7 +1274,6 @@ static ndr_status ask_group(void)
 
 static ndr_status do_nothing(size_t rank, ndr_queue *line, size_t first, size_t count, void *user)
 {
-    (void)user;
     return rank == 0 && line && first == 0 && count == 7 ? NDR_OK : NDR_BAD_ARGUMENT;
 }
 static ndr_status each_of_group(void) { return ndr_group_each(w.group, 7, do_nothing, NULL); }
@@ -1481,7 +1478,6 @@ static const scene tuning = { "tuning", { tune, explain_sum, explain_product, ex
 
 static int end_scene(void **state)
 {
-    (void)state;
     ndr_event_destroy(w.gate);
     ndr_event_destroy(w.event);
     ndr_prepared_destroy(w.prepared);
@@ -1705,7 +1701,6 @@ static void try_scene(const scene *s)
 
 static void test_failures__of_opening_a_device(void **state)
 {
-    (void)state;
     try_scene(&opening);
     is_halved = can_be_halved();
     try_scene(&halves);
@@ -1730,7 +1725,6 @@ static bool has_images(void)
 /* With the device's way of waiting, then with the other one. */
 static void test_failures__of_transfers_and_mappings(void **state)
 {
-    (void)state;
     for (int turn = 0; turn < 2; ++turn) {
         try_scene(&transfers);
         try_scene(&rectangles);
@@ -1743,14 +1737,12 @@ static void test_failures__of_transfers_and_mappings(void **state)
 
 static void test_failures__of_shared_memory(void **state)
 {
-    (void)state;
     skip_without(has_coarse(), "the device has no coarse-grained memory");
     try_scene(&sharing);
 }
 
 static void test_failures__of_launches(void **state)
 {
-    (void)state;
     try_scene(&launches);
     try_scene(&preparing);
     try_scene(&adding_up);
@@ -1758,7 +1750,6 @@ static void test_failures__of_launches(void **state)
 
 static void test_failures__of_work_in_order(void **state)
 {
-    (void)state;
     if (context->checker) skip(); /* a checked launch would wait for the gate */
     try_scene(&ordering);
     try_scene(&failing);
@@ -1767,7 +1758,6 @@ static void test_failures__of_work_in_order(void **state)
 
 static void test_failures__of_building(void **state)
 {
-    (void)state;
     try_scene(&building);
     try_scene(&outlining);
     try_scene(&sub_groups);
@@ -1778,7 +1768,6 @@ static void test_failures__of_building(void **state)
 
 static void test_failures__of_linking(void **state)
 {
-    (void)state;
     skip_for_fault(driver_links_few_texts(), "most texts are not linked");
     try_scene(&linking);
 }
@@ -1795,7 +1784,6 @@ static void try_variants(const ndr_operation *operation, const scene *of)
 
 static void test_failures__of_operations(void **state)
 {
-    (void)state;
     static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
     for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i)
         for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {

@@ -20,7 +20,6 @@ static uint64_t chosen(const ndr_caps *caps, const char *words)
 
 static void test_quirks__are_on_by_the_signs_of_a_driver(void **state)
 {
-    (void)state;
     const ndr_caps plain = { .info = { .shares_host_memory = true } };
     ndr_caps other = plain;
     const uint64_t always = chosen(&plain, NULL);
@@ -47,7 +46,6 @@ static void test_quirks__are_on_by_the_signs_of_a_driver(void **state)
 
 static void test_quirks__are_switched_by_their_ids(void **state)
 {
-    (void)state;
     const ndr_caps plain = { .info = { .shares_host_memory = true } };
     const uint64_t always = chosen(&plain, NULL);
     assert_true(chosen(&plain, "") == always);
@@ -64,7 +62,6 @@ static void test_quirks__are_switched_by_their_ids(void **state)
 
 static void test_quirks__refuses_words_that_are_no_rows_with_a_switch(void **state)
 {
-    (void)state;
     static const char *const wrong[] = { "-fill", "fill_31_bits", "-", "-fill_31_bits,x", "-read_again" };
     const ndr_caps plain = { .cl_version = 0 };
     uint64_t quirks = 77;
@@ -76,7 +73,6 @@ static void test_quirks__refuses_words_that_are_no_rows_with_a_switch(void **sta
 
 static void test_quirks__are_listed_with_those_that_a_context_avoids(void **state)
 {
-    (void)state;
     ndr_quirk_info rows[200];
     size_t count, all;
     assert_ok(ndr_context_get_quirks(context, 200, rows, &count));
@@ -100,7 +96,6 @@ static void test_quirks__are_listed_with_those_that_a_context_avoids(void **stat
 
 static void test_quirks__unknown_ones_are_refused_with_the_context(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     char *before = getenv("NDR_QUIRKS") ? strdup(getenv("NDR_QUIRKS")) : NULL;
     setenv("NDR_QUIRKS", "-fill_31_bits,-no_such_row", 1);
@@ -119,7 +114,6 @@ static void test_quirks__unknown_ones_are_refused_with_the_context(void **state)
 
 static void test_quirks__rows_are_complete(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ndr_quirk_row_count; ++i) {
         const ndr_quirk_row *r = &ndr_quirk_rows[i];
         assert_true(r->id && r->seen && r->fault && r->instead && r->sign && r->sign->text);
@@ -162,7 +156,6 @@ static void write_page(const char *page, const char *begin, const char *tables, 
 
 static void test_quirks__are_those_of_the_page(void **state)
 {
-    (void)state;
     static const char begins[] = "<!-- test_quirks begins -->\n", ends[] = "<!-- test_quirks ends -->";
     char path[1024];
     ndr_text page = { 0 }, tables = { 0 };
@@ -210,7 +203,6 @@ static bool is_shown_by_the_first_device(void)
  * without the fault; the row is on there, too. */
 static void test_quirks__that_a_name_switches_on_are_shown_by_their_reproducers(void **state)
 {
-    (void)state;
     static const ndr_quirk named[] = { NDR_QUIRK_MARK_WAITS_FOR_ALL, NDR_QUIRK_ONE_VALUE_FOR_ALL,
                                        NDR_QUIRK_LOOPS_END_EARLY };
     const char *mended = NULL;
@@ -291,7 +283,6 @@ static bool overtakes(ndr_queue *line, ndr_buffer *x)
 
 static void test_quirks__a_driver_shows_its_fault_only_if_the_row_is_off(void **state)
 {
-    (void)state;
     const uint64_t quirks = context->caps.quirks;
     const bool is_pocl = ndr_quirk_rows[NDR_QUIRK_MARK_WAITS_FOR_ALL].sign->is_there(&context->caps);
     ndr_queue *line, *unordered;

@@ -9,7 +9,6 @@
 
 static void test_trace_failures__goes_on_if_the_driver_fails(void **state)
 {
-    (void)state;
     static const struct {
         call refused;
         size_t passing;
@@ -35,7 +34,6 @@ static void test_trace_failures__goes_on_if_the_driver_fails(void **state)
 
 static void test_trace_failures__has_no_device_times_if_the_clocks_cannot_be_compared(void **state)
 {
-    (void)state;
     start_trace("clocks.json");
     refuse(CALL_clGetEventProfilingInfo, 0, CL_PROFILING_INFO_NOT_AVAILABLE);
     refuse_also(CALL_clGetEventProfilingInfo);
@@ -57,7 +55,6 @@ static void test_trace_failures__has_no_device_times_if_the_clocks_cannot_be_com
 
 static void test_trace_failures__does_not_record_what_the_driver_refuses(void **state)
 {
-    (void)state;
     ndr_event *mark = NULL;
     open_traced("refused.json");
     refuse(CALL_clEnqueueMarkerWithWaitList, 0, CL_OUT_OF_RESOURCES);
@@ -73,7 +70,6 @@ static void test_trace_failures__does_not_record_what_the_driver_refuses(void **
 
 static void test_trace_failures__counts_work_that_fails(void **state)
 {
-    (void)state;
     cl_int error, code = CL_QUEUED;
     cl_event mark;
     open_traced("failed.json");
@@ -113,7 +109,6 @@ static ndr_status try_all(void)
 
 static void test_trace_failures__leaks_nothing_without_memory(void **state)
 {
-    (void)state;
     assert_int_equal(try_all(), NDR_OK);
     const alive before = now;
     size_t refused = 0;

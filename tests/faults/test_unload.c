@@ -29,7 +29,6 @@ static void unload(void *module)
 
 static void test_unload__leaves_no_sentence_behind(void **state)
 {
-    (void)state;
     static const int lengths[] = { 10, 1023, 1024, 97 * 1024 };
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
         long blocks = 0;
@@ -47,13 +46,11 @@ static long blocks_of_thread;
 
 static void *fail_and_end(void *unused)
 {
-    (void)unused;
     return fail_in_thread(&blocks_of_thread, 5000) == 5000 ? &blocks_of_thread : NULL;
 }
 
 static void test_unload__after_threads_that_failed_leaves_nothing(void **state)
 {
-    (void)state;
     void *module = load(&fail_in_thread), *told;
     for (int i = 0; i < 3; ++i) {
         pthread_t thread;
@@ -69,7 +66,6 @@ static void test_unload__after_threads_that_failed_leaves_nothing(void **state)
 /* The module takes one of a process's thread-local keys, about 1024, and gives it back. */
 static void test_unload__gives_back_its_key(void **state)
 {
-    (void)state;
     for (int i = 0; i < 1100; ++i) {
         long blocks = 0;
         module_fail *failing;
@@ -83,7 +79,6 @@ static void test_unload__gives_back_its_key(void **state)
 /* Drivers have their own threads. These still run after the library that opened the loader is unloaded. */
 static void test_unload__leaves_the_loader_open(void **state)
 {
-    (void)state;
     assert_null(dlopen(OLD_LOADER, RTLD_NOW | RTLD_NOLOAD));
     module_open *open_loader;
     void *module = load_with("module_open", &open_loader);

@@ -146,7 +146,6 @@ static scan scan_of(ndr_dtype dtype, ndr_op op, unsigned dims, const size_t *siz
 /* Short and long lines, few and many, around vectors, tiles and blocks of lines; some are divided into parts. */
 static void test_array_scan__of_a_matrix_agrees_with_a_loop(void **state)
 {
-    (void)state;
     const size_t shapes[][2] = { { 1, 1 },    { 3, 1 },     { 1, 3 },      { 7, 65 },   { 64, 64 },   { 1000, 3 }, { 37, 1025 },
                                  { 1100, 70 }, { 4097, 17 }, { 17, 4099 }, { 2, 200003 }, { 200003, 2 }, { 70001, 1 } };
     const size_t quick_shapes[][2] = { { 5, 3 }, { 3, 70 }, { 70, 3 } };
@@ -165,7 +164,6 @@ static void test_array_scan__of_a_matrix_agrees_with_a_loop(void **state)
 
 static void test_array_scan__takes_every_type_and_operator(void **state)
 {
-    (void)state;
     const size_t size[3] = { quick() ? 3 : 9, quick() ? 5 : 130, quick() ? 4 : 67 };
     size_t cases = 0;
     uint64_t random = seed;
@@ -184,7 +182,6 @@ static void test_array_scan__takes_every_type_and_operator(void **state)
 
 static void test_array_scan__works_in_place(void **state)
 {
-    (void)state;
     const size_t size[2] = { quick() ? 5 : 300, quick() ? 7 : 211 };
     uint64_t random = seed;
     for (unsigned form = 0; form < 8; ++form) {
@@ -199,7 +196,6 @@ static void test_array_scan__works_in_place(void **state)
 
 static void test_array_scan__of_generated_arrays_agrees_with_a_loop(void **state)
 {
-    (void)state;
     static const ndr_dtype dtypes[] = { NDR_DTYPE_I8, NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_U64, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     static const size_t hard[] = { 1, 2, 15, 16, 17, 63, 64, 65, 129, 1025 };
     for (unsigned turn = 0; turn < (quick() ? 6 : forced_variant ? 30 : 60); ++turn) {
@@ -228,7 +224,6 @@ static void test_array_scan__of_generated_arrays_agrees_with_a_loop(void **state
 
 static void test_array_scan__leaves_nan_out_of_minima_until_there_is_a_number(void **state)
 {
-    (void)state;
     enum { ROWS = 5, COLS = 70 };
     float host[ROWS][COLS];
     for (unsigned axis = 0; axis < 2; ++axis) {
@@ -248,7 +243,6 @@ static void test_array_scan__leaves_nan_out_of_minima_until_there_is_a_number(vo
 
 static void test_array_scan__gives_the_same_bits_every_time(void **state)
 {
-    (void)state;
     const size_t shapes[][2] = { { quick() ? 3 : 3, quick() ? 300 : 200003 }, { quick() ? 300 : 200003, 3 }, { 100, 200 } };
     uint64_t random = seed;
     for (size_t s = 0; s < COUNT_OF(shapes); ++s)
@@ -272,7 +266,6 @@ static void test_array_scan__gives_the_same_bits_every_time(void **state)
 
 static void test_array_scan__gives_an_event_and_follows_work_out_of_order(void **state)
 {
-    (void)state;
     enum { ROWS = 4, COLS = 50 };
     int32_t host[ROWS][COLS];
     ndr_queue *line;
@@ -299,7 +292,6 @@ static void test_array_scan__gives_an_event_and_follows_work_out_of_order(void *
 
 static void test_array_scan__of_nothing_needs_no_buffers(void **state)
 {
-    (void)state;
     const ndr_array none = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(3, 0));
     ndr_event *event = NULL;
     for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_AND; op += NDR_OP_LOGICAL_AND - NDR_OP_SUM) {
@@ -312,7 +304,6 @@ static void test_array_scan__of_nothing_needs_no_buffers(void **state)
 /* An item goes through more elements of a line than the fault loops_end_early lets it, unless there are more parts. */
 static void test_array_scan__of_two_very_long_columns(void **state)
 {
-    (void)state;
     enum { ROWS = 70000001, COLS = 2 };
     skip_without(ndr_avoids(context, NDR_QUIRK_LOOPS_END_EARLY), "the driver ends no loops early");
     const size_t count = (size_t)ROWS * COLS;
@@ -334,7 +325,6 @@ static void test_array_scan__of_two_very_long_columns(void **state)
  * have a gap between them: ndr_scan() would take them without. */
 static void test_array_scan__of_long_rows_is_right_where_loops_end_early(void **state)
 {
-    (void)state;
     enum { ROWS = 257, COLS = 127801, PITCH = COLS + 1 };
     ndr_caps *const caps = &context->caps;
     const uint64_t quirks = caps->quirks;
@@ -378,7 +368,6 @@ static void assert_lines(const ndr_array *array, unsigned axis, size_t count, si
 
 static void test_array_scan__joins_dimensions_beside_the_axis(void **state)
 {
-    (void)state;
     const ndr_array array = ndr_array_of(NULL, NDR_DTYPE_I32, ndr_range_3d(3, 4, 5));
     assert_lines(&array, 0, 3, 20, 20, false);
     assert_lines(&array, 1, 4, 15, 5, false);
@@ -395,7 +384,6 @@ static void test_array_scan__joins_dimensions_beside_the_axis(void **state)
 
 static void test_array_scan__refuses_what_does_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *one = buffer_of(1000 * sizeof(float), NULL), *other = buffer_of(1000 * sizeof(float), NULL);
     const ndr_array_scan_desc right = { .op = NDR_OP_SUM, .axis = 1,
                                         .input = ndr_array_of(one, NDR_DTYPE_F32, ndr_range_2d(10, 20)),
@@ -434,7 +422,6 @@ static void test_array_scan__refuses_what_does_not_fit(void **state)
 
 static void test_array_scan__says_what_it_would_run(void **state)
 {
-    (void)state;
     char text[400];
     const ndr_array matrix = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(100, 200));
     ndr_array_scan_desc desc = { .op = NDR_OP_SUM, .axis = 0, .input = matrix, .output = matrix };

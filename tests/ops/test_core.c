@@ -31,7 +31,6 @@ static void check_core(const ndr_core *core, size_t i)
 
 static void test_core__follows_from_its_features(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cores); ++i) {
         const ndr_core core = ndr_core_of(cores[i].features);
         check_core(&core, i);
@@ -66,7 +65,6 @@ static bool is_the_host(void) { return device.type == NDR_DEVICE_TYPE_CPU && dev
 
 static void test_core__is_what_the_compiler_makes_code_for(void **state)
 {
-    (void)state;
     skip_without(ndr_has_vectors(&context->caps), "no item of the device has vector registers by itself");
     const unsigned compiled = features_of_compiler();
     const ndr_core wanted = ndr_core_of(compiled ? compiled : is_the_host() ? ndr_cpu_features() : 0);
@@ -80,7 +78,6 @@ static void test_core__is_what_the_compiler_makes_code_for(void **state)
 /* NDR_TEST_CORE is the core that the driver compiles for; POCL_KERNELLIB_NAME sets it. */
 static void test_core__is_the_one_that_the_driver_was_told(void **state)
 {
-    (void)state;
     const char *name = getenv("NDR_TEST_CORE");
     skip_without(name, "NDR_TEST_CORE is not set");
     size_t i = 0;
@@ -94,7 +91,6 @@ static void test_core__is_the_one_that_the_driver_was_told(void **state)
 
 static void test_core__without_vector_registers_is_not_probed(void **state)
 {
-    (void)state;
     const ndr_device_type type = context->caps.info.type;
     assert_ok(ndr_core_force(context, 0));
     context->caps.info.type = NDR_DEVICE_TYPE_GPU;
@@ -109,7 +105,6 @@ static void test_core__without_vector_registers_is_not_probed(void **state)
 
 static void test_core__has_the_caches_of_the_host(void **state)
 {
-    (void)state;
     ndr_core core;
     assert_ok(ndr_core_get(context, &core));
     const size_t first = is_the_host() ? ndr_cpu_cache_bytes(1) : 0, second = is_the_host() ? ndr_cpu_cache_bytes(2) : 0;
@@ -120,7 +115,6 @@ static void test_core__has_the_caches_of_the_host(void **state)
 /* A device that is no longer the host would get the default caches, if anything were looked up again. */
 static void test_core__is_looked_up_once(void **state)
 {
-    (void)state;
     ndr_core first, again;
     assert_ok(ndr_core_get(context, &first));
     const bool shares = context->caps.info.shares_host_memory;
@@ -135,7 +129,6 @@ static void test_core__is_looked_up_once(void **state)
 
 static void test_core__is_taken_by_force_for_another(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cores); ++i) {
         if (!cores[i].features) continue;
         ndr_core core;

@@ -57,7 +57,6 @@ static void skip_without_local_memory(void)
 
 static void test_halves__of_elements_times_a_power_of_two(void **state)
 {
-    (void)state;
     skip_without_local_memory();
     const struct {
         size_t m, n, k, gap, offset;
@@ -109,7 +108,6 @@ static void check_marks_after(const change *c, unsigned parts)
 
 static void test_halves__marks_what_they_do_not_prove(void **state)
 {
-    (void)state;
     skip_without_local_memory();
     const change cases[] = {
         { 1, 1, 0 },
@@ -221,7 +219,6 @@ static size_t check_accepted(uint64_t seed, unsigned parts)
 
 static void test_halves__keep_the_bound_of_what_they_accept(void **state)
 {
-    (void)state;
     skip_without_local_memory();
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
     size_t refused[3] = { 0 };

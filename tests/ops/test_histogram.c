@@ -279,7 +279,6 @@ static const size_t bin_counts[] = { 1, 2, 3, 7, 16, 100, 255, 256, 257, 1000 };
 
 static void test_histogram__agrees_with_a_loop(void **state)
 {
-    (void)state;
     uint64_t seed = number_from_env("NDR_TEST_SEED", 28);
     print_message("seed %" PRIu64 "\n", seed);
     for (size_t i = 0; i < (quick() ? 1 : 2) * COUNT_OF(dtypes); ++i) {
@@ -298,7 +297,6 @@ static void test_histogram__agrees_with_a_loop(void **state)
  * one round of groups has. */
 static void test_histogram__takes_many_bins_and_elements(void **state)
 {
-    (void)state;
     uint64_t seed = number_from_env("NDR_TEST_SEED", 29);
     const size_t more = quick() ? 5000 : 1000003, local = device.local_memory_bytes / sizeof(cl_uint) - 64;
     const bool needs_local = is_forced(&ndr_histogram_operation, "groups");
@@ -316,7 +314,6 @@ static void test_histogram__takes_many_bins_and_elements(void **state)
 /* Each integer near a bound of two bins, with ratios that are not whole: no rounding is seen. */
 static void test_histogram__divides_integers_exactly(void **state)
 {
-    (void)state;
     static const double uppers[] = { 4294967296.0, 4294967295.0, 4294967291.0, 3000000019.0, 65537, 7 };
     static const size_t bins[] = { 3, 7, 4093, 65521 };
     for (size_t u = 0; u < COUNT_OF(uppers); ++u)
@@ -337,7 +334,6 @@ static void test_histogram__divides_integers_exactly(void **state)
 
 static void test_histogram__of_any_edges_stays_inside(void **state)
 {
-    (void)state;
     uint64_t seed = 30;
     static const form edges = { NDR_DTYPE_F32, NDR_DTYPE_U32, .has_edges = true };
     histogram h = generate(&edges, 1009, 100, &seed);
@@ -374,7 +370,6 @@ static ndr_histogram_desc plain(void)
 
 static void test_histogram__refuses_what_has_no_bins(void **state)
 {
-    (void)state;
     REFUSED(NDR_BAD_ARGUMENT, "dtype is not set; use i8", d.dtype = NDR_DTYPE_NONE);
     REFUSED(NDR_BAD_ARGUMENT, "dtype is u64; use i8", d.dtype = NDR_DTYPE_U64);
     REFUSED(NDR_BAD_ARGUMENT, "dtype is f16; use i8", d.dtype = NDR_DTYPE_F16);
@@ -398,7 +393,6 @@ static void test_histogram__refuses_what_has_no_bins(void **state)
 
 static void test_histogram__refuses_buffers_that_do_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *const x = buffer_of(64, NULL), *const y = buffer_of(64, NULL);
     REFUSED(NDR_BAD_ARGUMENT, "input has no buffer", d.output.buffer = y);
     REFUSED(NDR_OUT_OF_BOUNDS, "input is 66 elements", d.output.buffer = y, d.input.buffer = x, d.count = 66);
@@ -422,7 +416,6 @@ static void test_histogram__refuses_buffers_that_do_not_fit(void **state)
 
 static void test_histogram__explains_its_choice(void **state)
 {
-    (void)state;
     char text[400];
     const ndr_histogram_desc d = plain();
     size_t length = 0;

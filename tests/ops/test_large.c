@@ -79,7 +79,6 @@ static uint64_t count_of(unsigned value) { return count / PERIOD + (value < coun
 
 static void test_large__sums_and_maxima_see_the_last_element(void **state)
 {
-    (void)state;
     skip_without(!missing, missing);
     const unsigned char most = 255, before = (unsigned char)((count - 1) % PERIOD);
     ndr_reduce_desc reduce = {
@@ -99,7 +98,6 @@ static void test_large__sums_and_maxima_see_the_last_element(void **state)
 
 static void test_large__expressions_are_summed(void **state)
 {
-    (void)state;
     skip_without(!missing, missing);
     uint64_t got = 0;
     const ndr_map_array input = { "x", ndr_array_of(x, NDR_DTYPE_U8, ndr_range_1d(count)) };
@@ -155,7 +153,6 @@ static void with_each(const ndr_operation *operation, const char *const *names, 
 
 static void test_large__scans_are_right(void **state)
 {
-    (void)state;
     static const char *const names[] = { "copied", "look_back", "tiles" };
     skip_without(!missing, missing);
     with_each(&ndr_scan_operation, names, COUNT_OF(names), check_scans);
@@ -163,7 +160,6 @@ static void test_large__scans_are_right(void **state)
 
 static void test_large__sorts_are_right(void **state)
 {
-    (void)state;
     static const char *const names[] = { "one_sweep", "tiles" };
     skip_without(!missing, missing);
     with_each(&ndr_sort_operation, names, COUNT_OF(names), check_sort);
@@ -187,7 +183,6 @@ static void check_histogram(void)
 
 static void test_large__histograms_are_right(void **state)
 {
-    (void)state;
     static const char *const names[] = { "bytes", "groups" };
     skip_without(!missing, missing);
     with_each(&ndr_histogram_operation, names, COUNT_OF(names), check_histogram);
@@ -195,7 +190,6 @@ static void test_large__histograms_are_right(void **state)
 
 static void test_large__selections_are_right(void **state)
 {
-    (void)state;
     skip_without(!missing, missing);
     uint64_t chosen = 0;
     ndr_buffer *flags = buffer_of(count, NULL), *number = buffer_of(sizeof chosen, NULL);

@@ -60,7 +60,6 @@ static void check_axpy(size_t count, size_t offset, bool is_in_place)
 
 static void test_map__of_any_count_agrees_with_a_loop(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 0, 1, 2, 7, 63, 64, 65, 255, 256, 257, 1009, 4095, 4096, 4097, 65537, 100003 };
     for (size_t i = 0; i < (quick() ? 10 : COUNT_OF(counts)); ++i) {
         check_axpy(counts[i], i % 5, false);
@@ -70,7 +69,6 @@ static void test_map__of_any_count_agrees_with_a_loop(void **state)
 
 static void test_map__has_the_index_in_order_and_by_dimension(void **state)
 {
-    (void)state;
     uint64_t got[5 * 6 * 7];
     ndr_buffer *to = buffer_of(sizeof got, NULL);
     const ndr_range shapes[] = { ndr_range_1d(210), ndr_range_2d(30, 7), ndr_range_3d(5, 6, 7) };
@@ -93,7 +91,6 @@ struct pair {
 
 static void test_map__takes_declarations_structs_vectors_and_several_outputs(void **state)
 {
-    (void)state;
     const int32_t x[] = { -5, 3, 12, 7 };
     int32_t got[2][4];
     ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL);
@@ -114,7 +111,6 @@ static void test_map__takes_declarations_structs_vectors_and_several_outputs(voi
 /* A half is a float in the statement. */
 static void test_map__converts_halves(void **state)
 {
-    (void)state;
     const uint16_t x[] = { 0x3c00, 0xc000, 0x7c00, 0x0001 }; /* 1, -2, infinity, 2^-24 */
     uint16_t got[4];
     ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL);
@@ -130,7 +126,6 @@ static void test_map__converts_halves(void **state)
 /* A bf16, too, is a float in the statement. What is between two is rounded to the even one; NaN stays NaN. */
 static void test_map__converts_bfloats(void **state)
 {
-    (void)state;
     const uint16_t x[] = { 0x3f80, 0xc000, 0x7f80, 0x3f81, 0xff81, 0x7f7f };
     const float rounded[] = { 1.00390625f, 1.01171875f, 1.00390637f, -1.00390625f, NAN, 0x1.ffp127f };
     uint16_t got[6];
@@ -201,7 +196,6 @@ static void check_narrow(ndr_dtype dtype, size_t step)
 
 static void test_map__converts_every_number_of_16_bits_as_the_host(void **state)
 {
-    (void)state;
     check_narrow(NDR_DTYPE_F16, quick() ? 251 : 1);
     check_narrow(NDR_DTYPE_BF16, quick() ? 251 : 1);
 }
@@ -209,7 +203,6 @@ static void test_map__converts_every_number_of_16_bits_as_the_host(void **state)
 /* What is not assigned is 0; return stores nothing. */
 static void test_map__stores_zeros_by_default_and_nothing_after_return(void **state)
 {
-    (void)state;
     int32_t got[4] = { -1, -1, -1, -1 };
     ndr_buffer *to = buffer_of(sizeof got, got);
     assert_ok(ndr_map(queue, MAP("if (i == 1) return; if (i > 1) y = 7;", OUTPUTS(span("y", to, NDR_DTYPE_I32, 0, 4))),
@@ -222,7 +215,6 @@ static void test_map__stores_zeros_by_default_and_nothing_after_return(void **st
 /* NaN, infinities, -0 and denormals pass through unchanged, where the device keeps denormals. */
 static void test_map__copies_every_float(void **state)
 {
-    (void)state;
     const uint32_t x[] = { 0x7fc00000, 0x7f800000, 0xff800000, 0x80000000, 0 };
     uint32_t got[5];
     ndr_buffer *from = buffer_of(sizeof x, x), *to = buffer_of(sizeof got, NULL);
@@ -300,7 +292,6 @@ static void check_strided(uint64_t *seed)
 
 static void test_map__of_any_shape_and_strides_agrees_with_a_loop(void **state)
 {
-    (void)state;
     uint64_t seed = number_from_env("NDR_TEST_SEED", 20261123);
     print_message("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < (quick() ? 6 : 60); ++i) check_strided(&seed);
@@ -308,7 +299,6 @@ static void test_map__of_any_shape_and_strides_agrees_with_a_loop(void **state)
 
 static void test_map__changes_a_strided_array_in_place(void **state)
 {
-    (void)state;
     int32_t x[20], got[20];
     for (int i = 0; i < 20; ++i) x[i] = i;
     ndr_buffer *b = buffer_of(sizeof x, x);
@@ -325,7 +315,6 @@ static void test_map__changes_a_strided_array_in_place(void **state)
 
 static void test_map__is_compiled_once_for_its_text_and_types(void **state)
 {
-    (void)state;
     const int32_t x[64] = { 0 };
     ndr_buffer *b = buffer_of(sizeof x, x);
     ndr_cache_info before, after;
@@ -343,7 +332,6 @@ static void test_map__is_compiled_once_for_its_text_and_types(void **state)
 
 static void test_map__has_one_event_and_waits_for_others(void **state)
 {
-    (void)state;
     int32_t got[3];
     ndr_buffer *b = buffer_of(sizeof got, NULL);
     ndr_event *first = NULL, *second = NULL;
@@ -364,7 +352,6 @@ static void test_map__has_one_event_and_waits_for_others(void **state)
 
 static void test_map__explains_itself(void **state)
 {
-    (void)state;
     char text[400];
     ndr_array transposed = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(3, 4));
     assert_ok(ndr_map_explain(context, MAP("y = 1", OUTPUTS(named("y", transposed))), sizeof text, text, NULL));
@@ -378,7 +365,6 @@ static void test_map__explains_itself(void **state)
 
 static void test_map__shows_errors_in_the_callers_lines(void **state)
 {
-    (void)state;
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
     assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("float t = 1;\ny = t * wrong;", OUTPUTS(y)), NULL),
@@ -396,7 +382,6 @@ static void test_map__shows_errors_in_the_callers_lines(void **state)
 
 static void test_map__refuses_an_output_without_a_value(void **state)
 {
-    (void)state;
     static const char pastes[] = "#define STORE(a) a##1 = 2";
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y1", b, NDR_DTYPE_F32, 0, 4);
@@ -410,7 +395,6 @@ static void test_map__refuses_an_output_without_a_value(void **state)
 /* Few elements, of which the driver gives memory to no more: kernels that index with an int fail. */
 static void test_map__reaches_elements_beyond_31_bits(void **state)
 {
-    (void)state;
     const uint64_t far = (UINT64_C(1) << 31) + 3, bytes = far + 64;
     const uint8_t low[4] = { 1, 2, 3, 4 }, high[4] = { 5, 6, 7, 8 };
     uint8_t got[8];
@@ -443,7 +427,6 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
 /* Of a part of a longer array. Past the offsets that a launch takes, too. */
 static void test_map__counts_from_the_first_index(void **state)
 {
-    (void)state;
     static const uint64_t firsts[] = { 1, 1000, INT32_MAX - 5, UINT32_MAX - 5, (UINT64_C(1) << 32) + 5, SIZE_MAX - 19 };
     uint64_t got[20];
     for (size_t f = 0; f < COUNT_OF(firsts); ++f) {
@@ -470,7 +453,6 @@ static void test_map__counts_from_the_first_index(void **state)
 
 static void test_map__refuses_what_is_missing(void **state)
 {
-    (void)state;
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
     assert_refused(NDR_BAD_ARGUMENT, ndr_map(NULL, MAP("y = 1", OUTPUTS(y)), NULL), "ndr_map", "queue");
@@ -492,7 +474,6 @@ static void test_map__refuses_what_is_missing(void **state)
 
 static void test_map__refuses_wrong_names(void **state)
 {
-    (void)state;
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4), x = span("x", b, NDR_DTYPE_F32, 8, 4);
     REFUSED(MAP("y = 1", OUTPUTS(span(NULL, b, NDR_DTYPE_F32, 0, 4))), "outputs[0] has no name");
@@ -515,7 +496,6 @@ static void test_map__refuses_wrong_names(void **state)
 
 static void test_map__refuses_wrong_shapes_and_overlaps(void **state)
 {
-    (void)state;
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
     ndr_array folded = ndr_array_of(b, NDR_DTYPE_F32, ndr_range_2d(3, 4));
@@ -541,7 +521,6 @@ static void test_map__refuses_wrong_shapes_and_overlaps(void **state)
 
 static void test_map__refuses_f64_where_the_device_has_none(void **state)
 {
-    (void)state;
     ndr_context *without;
     ndr_queue *line;
     ndr_buffer *b;

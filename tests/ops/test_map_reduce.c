@@ -84,7 +84,6 @@ static void assert_near(double got, double wanted, double bound)
 
 static void test_map_reduce__is_a_dot_product(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < count_of_counts(); ++c) {
         const size_t n = counts[c];
         float got = -1;
@@ -102,7 +101,6 @@ static void test_map_reduce__is_a_dot_product(void **state)
 /* In f64, and the root of it as a float. */
 static void test_map_reduce__is_a_norm_in_a_wider_type(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     for (size_t c = 0; c < count_of_counts(); ++c) {
         const size_t n = counts[c];
@@ -119,7 +117,6 @@ static void test_map_reduce__is_a_norm_in_a_wider_type(void **state)
 
 static void test_map_reduce__finds_the_largest_difference(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < count_of_counts(); ++c) {
         const size_t n = counts[c];
         float got = -1, wanted = -INFINITY;
@@ -134,7 +131,6 @@ static void test_map_reduce__finds_the_largest_difference(void **state)
 
 static void test_map_reduce__counts_what_passes_a_test(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < count_of_counts(); ++c) {
         const size_t n = counts[c];
         uint64_t got = 99, wanted = 0;
@@ -150,7 +146,6 @@ static void test_map_reduce__counts_what_passes_a_test(void **state)
 
 static void test_map_reduce__asks_whether_all_or_any(void **state)
 {
-    (void)state;
     int32_t all = -1, any = -1, none = -1;
     const size_t n = quick() ? 257 : 65537;
     const ndr_map_reduce_desc question = {
@@ -170,7 +165,6 @@ static void test_map_reduce__asks_whether_all_or_any(void **state)
 /* As test_map. */
 static void test_map_reduce__reaches_elements_beyond_31_bits(void **state)
 {
-    (void)state;
     const uint64_t far = (UINT64_C(1) << 31) + 3, bytes = far + 64;
     uint32_t sum = 0;
     ndr_buffer *x;
@@ -196,7 +190,6 @@ static void test_map_reduce__reaches_elements_beyond_31_bits(void **state)
 /* Without inputs: over indexes. The highest bit that a number has in common with all others is exact. */
 static void test_map_reduce__takes_a_shape_without_inputs(void **state)
 {
-    (void)state;
     uint64_t got = 0, wanted = 0;
     const ndr_range shape = quick() ? ndr_range_3d(3, 4, 5) : ndr_range_3d(31, 41, 59);
     for (size_t a = 0; a < shape.size[0]; ++a)
@@ -229,7 +222,6 @@ struct moments {
 
 static void test_map_reduce__is_a_variance_by_a_struct(void **state)
 {
-    (void)state;
     skip_without(!quick(), "Oclgrind lacks llvm.experimental.noalias.scope.decl, which its compiler uses for structs");
     for (size_t c = 1; c < count_of_counts(); ++c) {
         const size_t n = counts[c];
@@ -252,7 +244,6 @@ static void test_map_reduce__is_a_variance_by_a_struct(void **state)
 /* An operator without a struct: the greatest common divisor. */
 static void test_map_reduce__takes_an_operator_as_text(void **state)
 {
-    (void)state;
     uint32_t got = 0;
     const size_t n = quick() ? 300 : 70000;
     assert_ok(ndr_map_reduce(queue,
@@ -268,7 +259,6 @@ static void test_map_reduce__takes_an_operator_as_text(void **state)
 
 static void test_map_reduce__takes_strided_and_repeated_arrays(void **state)
 {
-    (void)state;
     enum { ROWS = 33, COLS = 65 };
     static int32_t host[ROWS * COLS], line[COLS];
     int64_t got = 0, wanted = 0;
@@ -290,7 +280,6 @@ static void test_map_reduce__takes_strided_and_repeated_arrays(void **state)
 
 static void test_map_reduce__leaves_nan_out_of_minima(void **state)
 {
-    (void)state;
     const float host[] = { NAN, 3, -2, NAN };
     float some = 0, none = 0;
     ndr_buffer *b = buffer_of(sizeof host, host);
@@ -310,7 +299,6 @@ static void test_map_reduce__leaves_nan_out_of_minima(void **state)
 /* The pieces of a softmax, on the device alone: the maximum and the sum are inputs that repeat. */
 static void test_map_reduce__and_map_are_a_softmax(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 100 : 5000;
     static float got[MOST];
     double total = 0, most = -INFINITY;
@@ -347,7 +335,6 @@ static void test_map_reduce__and_map_are_a_softmax(void **state)
 
 static void test_map_reduce__gives_the_same_bits_every_time(void **state)
 {
-    (void)state;
     float first = 0, again;
     const size_t n = quick() ? 700 : 100003;
     for (int run = 0; run < (quick() ? 2 : 10); ++run) {
@@ -363,7 +350,6 @@ static void test_map_reduce__gives_the_same_bits_every_time(void **state)
 
 static void test_map_reduce__stores_one_element_and_has_an_event(void **state)
 {
-    (void)state;
     int32_t got[3] = { -1, -1, -1 };
     const size_t n = quick() ? 100 : 50000;
     ndr_buffer *to = buffer_of(sizeof got, got);
@@ -385,7 +371,6 @@ static void test_map_reduce__stores_one_element_and_has_an_event(void **state)
 
 static void test_map_reduce__shows_errors_in_each_text(void **state)
 {
-    (void)state;
     float got = 0;
     char before[200], after[200];
     assert_ok(
@@ -410,7 +395,6 @@ static void test_map_reduce__shows_errors_in_each_text(void **state)
 
 static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
 {
-    (void)state;
     float got;
     ndr_map_reduce_desc odd = { MOMENTS, INPUTS(X(9)), .host = &got };
     odd.element_bytes = 16;
@@ -447,7 +431,6 @@ static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
 
 static void test_map_reduce__refuses_f64_where_the_device_has_none(void **state)
 {
-    (void)state;
     ndr_context *without;
     ndr_queue *line;
     float got = 0;

@@ -244,7 +244,6 @@ static void check_generated(uint64_t *state)
 
 static void test_map_reduce_axes__of_generated_arrays(void **unused)
 {
-    (void)unused;
     for (unsigned i = 0; i < (quick() ? 8 : 60); ++i) {
         uint64_t state = seed + i;
         if (quick() || is_today(i, 7)) check_generated(&state);
@@ -254,7 +253,6 @@ static void test_map_reduce_axes__of_generated_arrays(void **unused)
 /* Of i32 sums of packed matrices, one kernel for each axis: around every tile, and long enough for parts. */
 static void test_map_reduce_axes__of_matrices_of_many_sizes(void **unused)
 {
-    (void)unused;
     static const size_t shapes[][2] = {
         { 1, 1 },      { 0, 5 },     { 5, 0 },     { 2, 63 },    { 63, 2 },    { 65, 64 },   { 64, 65 },
         { 3, 1023 },   { 3, 1024 },  { 3, 1025 },  { 1025, 3 },  { 40000, 3 }, { 3, 40001 }, { 7, 16385 },
@@ -311,7 +309,6 @@ static void check_segments(size_t count, size_t segments, size_t longest, ndr_op
 
 static void test_map_reduce_axes__are_segments_by_offsets(void **unused)
 {
-    (void)unused;
     static const size_t cases[][3] = { { 1000, 30, 40 },     { 0, 3, 9 },        { 100, 0, 0 },       { 100, 100, 3 },
                                        { 100000, 2, 60000 }, { 50000, 9000, 9 }, { 30000, 40, 1500 }, { 9, 1, 9 } };
     uint64_t state = seed;
@@ -324,7 +321,6 @@ static void test_map_reduce_axes__are_segments_by_offsets(void **unused)
 /* One segment has nearly all elements: more for each of its items than the fault loops_end_early leaves. */
 static void test_map_reduce_axes__have_a_long_segment_among_short_ones(void **unused)
 {
-    (void)unused;
     enum { COUNT = 1600000, SEGMENTS = 100000, LONG = 1000 };
     const size_t count = quick() ? 5000 : COUNT, segments = quick() ? 2000 : SEGMENTS;
     float *got = calloc(segments, sizeof *got);
@@ -347,7 +343,6 @@ static void test_map_reduce_axes__have_a_long_segment_among_short_ones(void **un
 
 static void test_map_reduce_axes__have_several_values_in_one_pass(void **unused)
 {
-    (void)unused;
     skip_without(!quick(), "Oclgrind lacks llvm.experimental.noalias.scope.decl, which its compiler uses for structs");
     enum { ROWS = 70, COLS = 900 };
     static float xs[ROWS * COLS], low[COLS], mean[COLS];
@@ -424,7 +419,6 @@ static void reduce_rows(ndr_op op, size_t rows, size_t cols, const float *xs, vo
 
 static void test_map_reduce_axes__find_the_first_index_and_leave_nan_out(void **unused)
 {
-    (void)unused;
     const float xs[5][4] = { { NAN, 2, -1, -1 },
                              { NAN, NAN, NAN, NAN },
                              { 0.0f, -0.0f, 5, 5 },
@@ -448,7 +442,6 @@ static void test_map_reduce_axes__find_the_first_index_and_leave_nan_out(void **
 /* The bound of docs/numerics.md, along each dimension, and the same bits again. */
 static void test_map_reduce_axes__sums_keep_the_bound_and_their_bits(void **unused)
 {
-    (void)unused;
     const size_t rows = quick() ? 40 : 700, cols = quick() ? 30 : 300, most = rows > cols ? rows : cols;
     float *xs = calloc(rows * cols, sizeof *xs), *got = calloc(most, sizeof *got), *again = calloc(most, sizeof *got);
     uint64_t state = seed;
@@ -484,7 +477,6 @@ static void test_map_reduce_axes__sums_keep_the_bound_and_their_bits(void **unus
 /* Sums that lose what they add, were they one chain, or not in f64. */
 static void test_map_reduce_axes__accumulate_in_the_wider_type(void **unused)
 {
-    (void)unused;
     skip_without(device.has_f64, "the device has no f64");
     enum { N = 3000 };
     float xs[N], got = 0;
@@ -507,7 +499,6 @@ static void test_map_reduce_axes__accumulate_in_the_wider_type(void **unused)
 /* Each expression may use the index of the call, whatever the axes are joined to. */
 static void test_map_reduce_axes__know_the_indexes_of_the_call(void **unused)
 {
-    (void)unused;
     const ndr_range shape = ndr_range_3d(3, 5, 7);
     for (unsigned axes = 0; axes < 8; ++axes) {
         int64_t got[105] = { 0 }, wanted[105] = { 0 };
@@ -554,7 +545,6 @@ static void test_map_reduce_axes__know_the_indexes_of_the_call(void **unused)
 
 static void test_map_reduce_axes__refuses_what_does_not_fit(void **unused)
 {
-    (void)unused;
     float got[9] = { 0 };
     uint64_t offsets[9] = { 0 };
     ndr_buffer *from = buffer_of(24 * sizeof(float), NULL), *to = buffer_of(24 * sizeof(float), NULL),

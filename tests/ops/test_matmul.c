@@ -201,13 +201,11 @@ static void check_shapes(ndr_dtype dtype)
 
 static void test_matmul__of_any_shape_agrees_with_loops_for_f32(void **state)
 {
-    (void)state;
     check_shapes(NDR_DTYPE_F32);
 }
 
 static void test_matmul__of_any_shape_agrees_with_loops_for_f64(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     check_shapes(NDR_DTYPE_F64);
 }
@@ -215,7 +213,6 @@ static void test_matmul__of_any_shape_agrees_with_loops_for_f64(void **state)
 /* Several tiles with gaps everywhere, the last row's gap included. */
 static void test_matmul__keeps_to_its_elements_with_any_pitch_and_offset(void **state)
 {
-    (void)state;
     const shape s = quick() ? (shape){ 3, 4, 5 } : (shape){ 66, 67, 33 };
     const size_t gaps[] = { 0, 1, 5, 64 };
     for (size_t i = 0; i < COUNT_OF(gaps); i += quick() ? 2 : 1) {
@@ -226,7 +223,6 @@ static void test_matmul__keeps_to_its_elements_with_any_pitch_and_offset(void **
 
 static void test_matmul__scales_by_alpha_and_beta(void **state)
 {
-    (void)state;
     const double factors[] = { 0, 1, -1, 0.5, 2, 0.1 };
     const shape s = quick() ? (shape){ 2, 3, 4 } : (shape){ 65, 20, 17 };
     for (size_t i = 0; i < COUNT_OF(factors); ++i)
@@ -241,7 +237,6 @@ static void test_matmul__scales_by_alpha_and_beta(void **state)
 /* Whole numbers are exact, so each bit is known, and 0.1 instead of 0.1f would show. */
 static void test_matmul__of_whole_numbers_is_exact(void **state)
 {
-    (void)state;
     const float a[] = { 1, 2, 3, 4, 5, 6 }, b[] = { 7, 8, 9, 10, 11, 12 }, c[] = { 1, 1, 1, 1 };
     ndr_buffer *buffers[] = { buffer_of(sizeof a, a), buffer_of(sizeof b, b), buffer_of(sizeof c, c) };
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
@@ -259,7 +254,6 @@ static void test_matmul__of_whole_numbers_is_exact(void **state)
 
 static void test_matmul__gives_the_same_bits_every_time(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 5 : 70;
     host_matrix a = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 4);
     ndr_matrix on = on_device(&a), c = { buffer_of(n * n * sizeof(float), NULL), 0, n, n, 0 };
@@ -281,7 +275,6 @@ static void test_matmul__gives_the_same_bits_every_time(void **state)
  * cannot be had; then the last two of six in parts of k. */
 static void test_matmul__of_the_largest_tiles_agrees_with_loops(void **state)
 {
-    (void)state;
     if (quick() || !is_forced(&ndr_matmul_operation, "blocked")) return;
     const ndr_caps caps = context->caps;
     context->caps.registers = 1 << 16;
@@ -325,7 +318,6 @@ static void check_some_rows(const ndr_matmul_desc *desc, const host_matrix *a, c
  * where copies would take more than an eighth of the device's memory; with copies. */
 static void test_matmul__of_large_matrices_with_odd_rows_agrees_with_loops(void **state)
 {
-    (void)state;
     if (quick() || !is_forced(&ndr_matmul_operation, "blocked")) return;
     host_matrix a = matrix_of(NDR_DTYPE_F32, 3001, 257, 1, 3, 1), b = matrix_of(NDR_DTYPE_F32, 257, 3003, 2, 1, 2);
     host_matrix c = matrix_of(NDR_DTYPE_F32, 3001, 3003, 3, 2, 3);
@@ -500,14 +492,12 @@ static void check_even_batches(ndr_dtype dtype)
 
 static void test_matmul__of_a_batch_agrees_with_loops_for_f32(void **state)
 {
-    (void)state;
     check_batches(NDR_DTYPE_F32);
     check_even_batches(NDR_DTYPE_F32);
 }
 
 static void test_matmul__of_a_batch_agrees_with_loops_for_f64(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     check_batches(NDR_DTYPE_F64);
     check_even_batches(NDR_DTYPE_F64);
@@ -516,7 +506,6 @@ static void test_matmul__of_a_batch_agrees_with_loops_for_f64(void **state)
 /* The products of several launches, the last of them smaller. */
 static void test_matmul__of_a_large_batch_reaches_each_product(void **state)
 {
-    (void)state;
     /* A launch or a large group for each product. */
     const bool is_slow = is_forced(&ndr_matmul_operation, "packed") || (takes_few_shapes() && is_for_few());
     const size_t products = quick() ? 3 : is_slow ? 7 : (1 << 16) + 7;
@@ -575,14 +564,12 @@ static void check_unread_everywhere(double alpha, double beta, bool nan_in_opera
 
 static void test_matmul__without_beta_does_not_read_c(void **state)
 {
-    (void)state;
     check_unread_everywhere(1, 0, false, true);
     check_unread_everywhere(1, -0.0, false, true);
 }
 
 static void test_matmul__without_alpha_does_not_read_a_and_b(void **state)
 {
-    (void)state;
     check_unread_everywhere(0, 1, true, false);
     check_unread_everywhere(0, 0.5, true, false);
     check_unread_everywhere(0, 0, true, true);
@@ -591,7 +578,6 @@ static void test_matmul__without_alpha_does_not_read_a_and_b(void **state)
 /* A factor that is not 0 lets the NaN through. */
 static void test_matmul__lets_nan_through_what_it_reads(void **state)
 {
-    (void)state;
     check_unread_everywhere(1, 0.5, false, true);
     check_unread_everywhere(1, 0, true, false);
 }
@@ -599,7 +585,6 @@ static void test_matmul__lets_nan_through_what_it_reads(void **state)
 /* In one tile, a NaN in a row must not reach the next row. */
 static void test_matmul__keeps_nan_in_its_own_row_and_column(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 5 : 66;
     host_matrix a = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 8), b = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 9);
     host_matrix c = matrix_of(NDR_DTYPE_F32, n, n, 0, 0, 10);
@@ -615,7 +600,6 @@ static void test_matmul__keeps_nan_in_its_own_row_and_column(void **state)
 
 static void test_matmul__over_no_columns_only_scales_c(void **state)
 {
-    (void)state;
     const shape s = quick() ? (shape){ 3, 2, 0 } : (shape){ 65, 66, 0 };
     check_shape(NDR_DTYPE_F32, s, 1, 1, 0.5);
     check_shape(NDR_DTYPE_F32, s, 0, 1, 0);
@@ -624,7 +608,6 @@ static void test_matmul__over_no_columns_only_scales_c(void **state)
 
 static void test_matmul__over_no_columns_needs_no_buffers_for_a_and_b(void **state)
 {
-    (void)state;
     const float before[] = { 1, 2, 3, 4, 5, 6 };
     ndr_buffer *c = buffer_of(sizeof before, before);
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
@@ -641,7 +624,6 @@ static void test_matmul__over_no_columns_needs_no_buffers_for_a_and_b(void **sta
 
 static void test_matmul__of_no_rows_or_columns_does_nothing(void **state)
 {
-    (void)state;
     const shape empty[] = { { 0, 0, 0 }, { 0, 7, 8 }, { 7, 0, 8 }, { 0, 0, 8 }, { 0, 7, 0 } };
     for (size_t i = 0; i < COUNT_OF(empty); ++i) check_shape(NDR_DTYPE_F32, empty[i], i % 2, 1, 0);
     ndr_event *event = NULL;
@@ -700,7 +682,6 @@ static void close_bench(bench *b)
 /* An alpha that a program computed as 0 must not become 1. */
 static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void **state)
 {
-    (void)state;
     bench b = bench_of();
     b.desc.scaling = ndr_scaling_of(0, 3);
     assert_ok(ndr_matmul(queue, &b.desc, NULL));
@@ -717,7 +698,6 @@ static void test_matmul__tells_a_scaling_of_zero_from_one_that_was_left_out(void
 
 static void test_matmul__refuses_factors_that_are_not_set(void **state)
 {
-    (void)state;
     bench b = bench_of();
     b.desc.scaling = (ndr_scaling){ .alpha = 2 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL),
@@ -733,7 +713,6 @@ static void test_matmul__refuses_factors_that_are_not_set(void **state)
 /* On any device, by a faster row or not. Doubles are not rounded. */
 static void test_matmul__of_a_lower_accuracy_keeps_its_bound(void **state)
 {
-    (void)state;
     accuracy = NDR_ACCURACY_TF32;
     check_shape(NDR_DTYPE_F32, (shape){ 7, 6, 35 }, 1, 2, 0.5);
     if (device.has_f64) check_shape(NDR_DTYPE_F64, (shape){ 7, 6, 35 }, 1, 2, 0.5);
@@ -742,7 +721,6 @@ static void test_matmul__of_a_lower_accuracy_keeps_its_bound(void **state)
 
 static void test_matmul__refuses_an_accuracy_without_a_name(void **state)
 {
-    (void)state;
     bench b = bench_of();
     b.desc.accuracy = (ndr_accuracy)2;
     assert_refused(NDR_BAD_ARGUMENT, ndr_matmul(queue, &b.desc, NULL),
@@ -753,7 +731,6 @@ static void test_matmul__refuses_an_accuracy_without_a_name(void **state)
 
 static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_event *event = NULL;
     assert_ok(ndr_matmul(queue, &b.desc, &event));
@@ -771,7 +748,6 @@ static void test_matmul__gives_an_event_that_ends_and_tells_its_time(void **stat
 /* One product's c is the next one's a, and b may be the same matrix as a. */
 static void test_matmul__sees_what_the_queue_did_before(void **state)
 {
-    (void)state;
     const float fibonacci[] = { 1, 1, 1, 0 };
     ndr_buffer *first = buffer_of(sizeof fibonacci, fibonacci), *second = buffer_of(2 * sizeof fibonacci, NULL);
     ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32,
@@ -846,7 +822,6 @@ static const refusal_suite batch_refusals = {
 
 static void test_matmul__refuses_a_batch_past_the_end_of_a_buffer(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 2, 1000, SIZE_MAX }, strides[] = { 4, 12345, SIZE_MAX / 2 + 1, SIZE_MAX };
     bench b = bench_of();
     for (size_t i = 0; i < 3 * COUNT_OF(counts) * COUNT_OF(strides); ++i) {
@@ -894,7 +869,6 @@ static void check_overlap(ndr_matmul_desc *desc)
 
 static void test_matmul__refuses_exactly_the_strides_that_let_products_overlap(void **state)
 {
-    (void)state;
     static const float zeros[16];
     ndr_buffer *x = buffer_of(sizeof zeros, zeros), *c = buffer_of(256 * sizeof(float), NULL);
     for (size_t rows = quick() ? 3 : 1; rows <= 3; ++rows)
@@ -913,7 +887,6 @@ static void test_matmul__refuses_exactly_the_strides_that_let_products_overlap(v
 /* Then they may have any value. */
 static void test_matmul__of_one_product_does_not_use_strides(void **state)
 {
-    (void)state;
     for (size_t count = 0; count <= 1; ++count) {
         bench b = bench_of();
         b.desc.count = count;
@@ -927,7 +900,6 @@ static void test_matmul__of_one_product_does_not_use_strides(void **state)
 
 static void test_matmul__of_a_batch_of_nothing_does_nothing(void **state)
 {
-    (void)state;
     ndr_event *event;
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .count = SIZE_MAX, .a_stride = SIZE_MAX }; /* all 0 x 0 */
     assert_ok(ndr_matmul(queue, &desc, &event));
@@ -937,7 +909,6 @@ static void test_matmul__of_a_batch_of_nothing_does_nothing(void **state)
 
 static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_matmul_desc desc = b.desc;
     desc.a.cols = 2;
@@ -966,7 +937,6 @@ static void test_matmul__refuses_shapes_that_do_not_fit_together(void **state)
 /* The last row needs no room for its gap. */
 static void test_matmul__lets_the_last_row_end_with_the_buffer(void **state)
 {
-    (void)state;
     const float before[] = { -1, -1, 9, -1, -1 };
     bench b = bench_of();
     ndr_buffer *c = buffer_of(sizeof before, before);
@@ -1002,7 +972,6 @@ static void check_blocks(unsigned features, const char *row, ndr_dtype dtype)
 /* For simulators, on which these rows are not forced for all tests. */
 static void test_matmul__of_few_rows_or_columns_agrees_with_loops(void **state)
 {
-    (void)state;
     static const char *const few[] = { "few", "few_rows_local" };
     for (size_t i = 0; i < COUNT_OF(few) && quick(); ++i) {
         if (!takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, few[i]))) continue;
@@ -1016,7 +985,6 @@ static void test_matmul__of_few_rows_or_columns_agrees_with_loops(void **state)
 /* It is no variant of the list. */
 static void test_matmul__of_first_calls_agrees_with_loops(void **state)
 {
-    (void)state;
     static const shape few[] = { { 1, 1, 1 }, { 33, 31, 8 }, { 64, 64, 9 }, { 65, 129, 37 } };
     skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "blocked")),
                  "the device cannot take blocked");
@@ -1031,7 +999,6 @@ static void test_matmul__of_first_calls_agrees_with_loops(void **state)
 /* NEON's blocks are never timed. This is their only test. */
 static void test_matmul__in_blocks_for_any_core_agrees_with_loops(void **state)
 {
-    (void)state;
     static const unsigned cores[] = { NDR_CORE_SSE2, NDR_CORE_AVX | NDR_CORE_FMA, NDR_CORE_AVX512F,
                                       NDR_CORE_NEON | NDR_CORE_AARCH64 };
     skip_without(!quick() && takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "direct")),

@@ -428,7 +428,6 @@ static void check_forms(ndr_dtype dtype)
 #define TEST_OF(name, dtype)                                                               \
     static void test_matmul__of_##name##_in_any_form_agrees_with_loops(void **state)       \
     {                                                                                      \
-        (void)state;                                                                       \
         skip_without((dtype) != NDR_DTYPE_F64 || device.has_f64, "the device has no f64"); \
         check_forms(dtype);                                                                \
     }
@@ -442,7 +441,6 @@ TEST_OF(u8, NDR_DTYPE_U8)
 /* Results past 2^31 wrap, of sums past the whole numbers that a float holds. */
 static void test_matmul__of_integers_wraps(void **state)
 {
-    (void)state;
     enum { K = 4097 };
     const size_t k = quick() ? 5 : K;
     uint8_t a[K];
@@ -464,7 +462,6 @@ static void test_matmul__of_integers_wraps(void **state)
 /* Rows that are whole blocks, then whole vectors, then single elements, whatever the registers are. */
 static void test_matmul__of_wide_rows_takes_their_epilogue_by_vectors(void **state)
 {
-    (void)state;
     static const ndr_dtype outputs[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
     uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
     skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "direct")),
@@ -484,7 +481,6 @@ static void test_matmul__of_wide_rows_takes_their_epilogue_by_vectors(void **sta
 /* A product that is deeper than llvmpipe's loops reach, divided as for the fault loops_end_early on every driver. */
 static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **state)
 {
-    (void)state;
     enum { K = 40009 };
     static const ndr_dtype types[][2] = { { NDR_DTYPE_F32, NDR_DTYPE_F32 }, { NDR_DTYPE_BF16, NDR_DTYPE_F32 },
                                           { NDR_DTYPE_I8, NDR_DTYPE_I32 } };
@@ -519,7 +515,6 @@ static void test_matmul__of_great_depth_is_divided_where_loops_end_early(void **
 
 static void test_matmul__refuses_forms_that_do_not_exist(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(4096, NULL), *y = buffer_of(4096, NULL), *z = buffer_of(4096, NULL);
     const ndr_matmul_desc good = { .dtype = NDR_DTYPE_F16,
                                    .a = { x, 0, 2, 3, 0 },
@@ -586,7 +581,6 @@ static void test_matmul__refuses_forms_that_do_not_exist(void **state)
 /* By the row for few rows or columns, of which a product of few columns is turned. */
 static void test_matmul__of_few_columns_tells_an_epilogue_its_place(void **state)
 {
-    (void)state;
     enum { M = 37, N = 3, K = 5 };
     skip_without(takes_variant(&ndr_matmul_operation, variant_of(&ndr_matmul_operation, "few")), "it has small groups");
     float a[M * K], b[K * N], c[M * N];

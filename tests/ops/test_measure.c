@@ -28,13 +28,11 @@ static ndr_status fill(ndr_op_job *job, unsigned char value, int64_t ns)
 
 static void plan(const ndr_op_case *of, ndr_op_plan *made)
 {
-    (void)of;
     *made = (ndr_op_plan){ 0 };
 }
 
 static const char *no(const ndr_op_case *of)
 {
-    (void)of;
     return "it never can";
 }
 
@@ -69,8 +67,6 @@ static char logged[2048];
 
 static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level;
-    (void)user;
     const size_t used = strlen(logged);
     if (strcmp(id, "op.tune") == 0) snprintf(logged + used, sizeof logged - used, "%s\n", text);
 }
@@ -79,7 +75,6 @@ static void keep_logged(ndr_log_level level, const char *id, const char *text, v
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&runs, 0, sizeof runs);
     logged[0] = '\0';
     static const unsigned char zeros[BYTES];
@@ -90,7 +85,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     ndr_buffer_destroy(filled);
     return 0;
@@ -104,7 +98,6 @@ static int tear_down(void **state)
 
 static void test_measure__finds_a_variant_that_is_faster_than_the_first(void **state)
 {
-    (void)state;
     const ndr_operation operation = OPERATION(&slow, &wrong, &failing, &never, &fast);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
@@ -115,7 +108,6 @@ static void test_measure__finds_a_variant_that_is_faster_than_the_first(void **s
 
 static void test_measure__leaves_out_variants_that_are_wrong_or_fail(void **state)
 {
-    (void)state;
     const ndr_operation operation = OPERATION(&fast, &wrong, &failing, &never);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
@@ -128,7 +120,6 @@ static void test_measure__leaves_out_variants_that_are_wrong_or_fail(void **stat
 
 static void test_measure__only_estimates_a_slow_variant(void **state)
 {
-    (void)state;
     const ndr_operation operation = OPERATION(&fast, &slow);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 30, &winner));
@@ -138,7 +129,6 @@ static void test_measure__only_estimates_a_slow_variant(void **state)
 
 static void test_measure__keeps_the_first_variant_where_there_is_no_time(void **state)
 {
-    (void)state;
     const ndr_operation operation = OPERATION(&slow, &fast);
     ndr_op_winner winner;
     assert_ok(ndr_op_measure(&operation, queue, &sample, 0, &winner));
@@ -149,7 +139,6 @@ static void test_measure__keeps_the_first_variant_where_there_is_no_time(void **
 
 static void test_measure__refuses_a_first_variant_that_is_wrong(void **state)
 {
-    (void)state;
     const ndr_operation operation = OPERATION(&wrong, &fast);
     ndr_op_winner winner;
     assert_refused(NDR_DRIVER_ERROR, ndr_op_measure(&operation, queue, &sample, 30, &winner),

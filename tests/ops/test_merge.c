@@ -201,7 +201,6 @@ static void check_merge(const sorting *c, size_t first_count)
 
 static void test_merge_sort__of_any_count_is_stable(void **state)
 {
-    (void)state;
     const size_t counts[] = { 0, 1, 2, 15, 16, 17, 31, 32, 33, 1021, 1024, 1025, 4095, 4097, 8193, 65537 };
     for (size_t i = 0; i < (quick() ? 8 : COUNT_OF(counts)); ++i) {
         check_sort(&(sorting){ .count = counts[i], .input_offset = i % 3, .output_offset = i % 2, .seed = i });
@@ -211,7 +210,6 @@ static void test_merge_sort__of_any_count_is_stable(void **state)
 
 static void test_merge_sort__takes_every_number(void **state)
 {
-    (void)state;
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype) {
         const sorting c = { .dtype = dtype, .is_descending = dtype % 3 == 0, .count = quick() ? 70 : 3001, .seed = 5 };
         check_sort(&c);
@@ -221,7 +219,6 @@ static void test_merge_sort__takes_every_number(void **state)
 
 static void test_merge_sort__sorts_each_segment(void **state)
 {
-    (void)state;
     const size_t lengths[] = { 1, 7, 16, 100, 1000, 100000 }, many[] = { 1, 2, 60, 3000 };
     const size_t count = quick() ? 200 : 20011;
     for (size_t i = 0; i < (quick() ? 4 : COUNT_OF(lengths)); ++i)
@@ -232,7 +229,6 @@ static void test_merge_sort__sorts_each_segment(void **state)
 
 static void test_merge_sort__agrees_with_the_host_in_generated_cases(void **state)
 {
-    (void)state;
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
     const size_t cases = quick() ? 4 : 30;
     print_message("NDR_TEST_SEED=%" PRIu64 ": %zu sorts and merges\n", first, cases);
@@ -284,7 +280,6 @@ static void close_sort(const ndr_merge_sort_desc *desc, ndr_buffer *x)
 
 static void test_merge_sort__refuses_what_does_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *x;
     const ndr_merge_sort_desc good = sort_of(&x);
     assert_refused(NDR_BAD_ARGUMENT, ndr_merge_sort(NULL, &good, NULL), "ndr_merge_sort: queue is NULL");
@@ -305,7 +300,6 @@ static void test_merge_sort__refuses_what_does_not_fit(void **state)
 
 static void test_merge_sort__shows_the_line_of_an_error(void **state)
 {
-    (void)state;
     ndr_buffer *x;
     const ndr_merge_sort_desc good = sort_of(&x);
     SORT_REFUSES(NDR_BUILD_FAILED, desc.less = "a <\n    nothing", "less:2:5", "nothing");
@@ -318,7 +312,6 @@ static void test_merge_sort__shows_the_line_of_an_error(void **state)
 
 static void test_merge__refuses_outputs_that_overlap_an_input(void **state)
 {
-    (void)state;
     const int32_t values[] = { 1, 3, 5, 2, 4, 6, 0, 0, 0, 0, 0, 0 };
     ndr_buffer *x = buffer_of(sizeof values, values);
     ndr_merge_desc desc = { .dtype = NDR_DTYPE_I32,
@@ -345,7 +338,6 @@ static void test_merge__refuses_outputs_that_overlap_an_input(void **state)
 
 static void test_merge__explains_itself_without_buffers(void **state)
 {
-    (void)state;
     char text[400];
     assert_ok(ndr_merge_explain(context, &(ndr_merge_desc){ .dtype = NDR_DTYPE_U8 }, sizeof text, text, NULL));
     assert_string_equal(text, "shares");

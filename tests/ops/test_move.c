@@ -96,14 +96,12 @@ static void check_random_copies(unsigned turns, size_t most)
 
 static void test_move__copies_arrays_of_any_shape_and_strides(void **state)
 {
-    (void)state;
     check_random_copies(quick() ? 12 : forced_variant ? 40 : 150, quick() ? 1000 : 200000);
 }
 
 /* Sizes around a tile and a block in both dimensions, each element size. */
 static void test_move__transposes_any_size(void **state)
 {
-    (void)state;
     static const size_t sizes[][2] = { { 1, 1 },   { 1, 97 },    { 97, 1 },    { 31, 33 },   { 32, 32 },
                                        { 33, 31 }, { 64, 1025 }, { 1024, 64 }, { 4097, 37 }, { 37, 4097 } };
     uint64_t random = seed;
@@ -119,7 +117,6 @@ static void test_move__transposes_any_size(void **state)
 /* The cube of planes, rows and columns in each order of the other's dimensions. */
 static void test_move__permutes_three_dimensions(void **state)
 {
-    (void)state;
     static const unsigned orders[][3] = {
         { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 }
     };
@@ -144,7 +141,6 @@ static void assert_dimensions(const ndr_copy_request *r, size_t planes, size_t r
 /* Neighbours of the output are along dimension 2, of the input along 1 or 2, and steps that are alike are one. */
 static void test_move__orders_and_merges_dimensions(void **state)
 {
-    (void)state;
     const ndr_array packed = ndr_array_of(NULL, NDR_DTYPE_I32, ndr_range_3d(3, 4, 5));
     ndr_array output = packed;
     ndr_copy_request r = ndr_copy_request_of(&packed, &output);
@@ -163,7 +159,6 @@ static void test_move__orders_and_merges_dimensions(void **state)
 
 static void test_move__runs_nothing_without_elements(void **state)
 {
-    (void)state;
     const ndr_array none = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(3, 0));
     ndr_event *events[3];
     assert_ok(ndr_array_copy(queue, &(ndr_array_copy_desc){ .input = none, .output = none }, &events[0]));
@@ -266,13 +261,11 @@ static void check_movings(bool is_scatter)
 
 static void test_move__gathers_by_any_index(void **state)
 {
-    (void)state;
     check_movings(false);
 }
 
 static void test_move__scatters_to_any_index(void **state)
 {
-    (void)state;
     check_movings(true);
 }
 
@@ -280,7 +273,6 @@ static void test_move__scatters_to_any_index(void **state)
 
 static void test_move__refuses_arrays_that_do_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(1000 * sizeof(float), NULL);
     const ndr_array rows = ndr_array_of(buffer, NDR_DTYPE_F32, ndr_range_2d(10, 20));
     ndr_array_copy_desc desc = { .input = rows, .output = rows };
@@ -312,7 +304,6 @@ static void test_move__refuses_arrays_that_do_not_fit(void **state)
 
 static void test_move__refuses_indexes_that_are_floats(void **state)
 {
-    (void)state;
     const ndr_gather_desc from = { .dtype = NDR_DTYPE_F32, .index_dtype = NDR_DTYPE_F32 };
     const ndr_scatter_desc to = { .dtype = NDR_DTYPE_F32 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_gather(queue, &from, NULL), "ndr_gather: index_dtype is f32",
@@ -322,7 +313,6 @@ static void test_move__refuses_indexes_that_are_floats(void **state)
 
 static void test_move__explains_its_choice(void **state)
 {
-    (void)state;
     char text[1000];
     ndr_array_copy_desc desc = { .input = ndr_array_of(NULL, NDR_DTYPE_F32, ndr_range_2d(100, 200)) };
     desc.output = desc.input;
@@ -393,7 +383,6 @@ static const refusal_suite scatter_refusals = {
 /* Which variant a copy takes depends on its strides, so each is forced. */
 static bool is_chosen(const ndr_op_variant *variant)
 {
-    (void)variant;
     return false;
 }
 

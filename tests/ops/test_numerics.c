@@ -372,32 +372,27 @@ static void check_all_exact(const format *f, bool is_dot)
 
 static void test_numerics__exact_sums_of_f32_are_rounded_once_in_any_order(void **state)
 {
-    (void)state;
     check_all_exact(f32, false);
 }
 
 static void test_numerics__exact_sums_of_f64_are_rounded_once_in_any_order(void **state)
 {
-    (void)state;
     check_all_exact(f64, false);
 }
 
 static void test_numerics__exact_dot_products_of_f32_are_rounded_once_in_any_order(void **state)
 {
-    (void)state;
     check_all_exact(f32, true);
 }
 
 static void test_numerics__exact_dot_products_of_f64_are_rounded_once_in_any_order(void **state)
 {
-    (void)state;
     check_all_exact(f64, true);
 }
 
 /* Many groups, each with several blocks. */
 static void test_numerics__exact_sums_of_many_groups(void **state)
 {
-    (void)state;
     if (!is_for(NDR_NUMERICS_EXACT) || quick()) return;
     for (size_t t = 0; t < COUNT_OF(formats); ++t) {
         check_exact(&formats[t], SIGNED, 1000003, false, 1);
@@ -419,7 +414,6 @@ static void check_values(const format *f, const uint64_t *values, size_t count, 
 
 static void test_numerics__exact_sums_at_the_edges_of_the_format(void **state)
 {
-    (void)state;
     if (!is_for(NDR_NUMERICS_EXACT)) return;
     for (size_t t = 0; t < COUNT_OF(formats); ++t) {
         const format *f = &formats[t];
@@ -451,7 +445,6 @@ static void test_numerics__exact_sums_at_the_edges_of_the_format(void **state)
 
 static void test_numerics__exact_dot_products_at_the_edges_of_the_format(void **state)
 {
-    (void)state;
     if (!is_for(NDR_NUMERICS_EXACT)) return;
     for (size_t t = 0; t < COUNT_OF(formats); ++t) {
         const format *f = &formats[t];
@@ -516,26 +509,22 @@ static void check_all_fixed(ndr_op op, bool is_dot)
 
 static void test_numerics__reproducible_sums_are_in_the_documented_order(void **state)
 {
-    (void)state;
     check_all_fixed(NDR_OP_SUM, false);
 }
 
 static void test_numerics__reproducible_products_are_in_the_documented_order(void **state)
 {
-    (void)state;
     check_all_fixed(NDR_OP_PRODUCT, false);
 }
 
 static void test_numerics__reproducible_dot_products_are_in_the_documented_order(void **state)
 {
-    (void)state;
     check_all_fixed(NDR_OP_SUM, true);
 }
 
 /* More blocks than groups on CPUs, and three launches. */
 static void test_numerics__reproducible_sums_of_many_blocks(void **state)
 {
-    (void)state;
     if (!is_for(NDR_NUMERICS_REPRODUCIBLE) || quick()) return;
     check_fixed(f32, NDR_OP_SUM, SIGNED, 1000003, false, 1);
     if (!forced_variant) check_fixed(f32, NDR_OP_SUM, UNIFORM, (1 << 24) + 4097, false, 2);
@@ -559,7 +548,6 @@ static uint64_t extreme_on_host(const format *f, ndr_op op, const void *x, size_
 /* Also of F64 on devices without: by integers. */
 static void test_numerics__extremes_do_not_depend_on_the_order(void **state)
 {
-    (void)state;
     if (!is_for(NDR_NUMERICS_REPRODUCIBLE)) return;
     for (size_t t = 0; t < COUNT_OF(formats); ++t)
         for (size_t i = 0; i < 24; ++i) {
@@ -583,7 +571,6 @@ static void test_numerics__extremes_do_not_depend_on_the_order(void **state)
 /* The order does not depend on the largest group, nor sums on how numbers are kept that the device flushes. */
 static void test_numerics__reproducible_sums_do_not_depend_on_limits_of_the_device(void **state)
 {
-    (void)state;
     if (forced_variant || !reproduces()) return;
     const ndr_caps before = context->caps;
     const size_t limits[] = { 1, 16, 64, before.info.max_group_size };
@@ -628,7 +615,6 @@ static uint64_t hash_of(const format *f, ndr_op op, ndr_numerics numerics, bool 
 
 static void test_numerics__gives_the_known_bits_on_every_device(void **state)
 {
-    (void)state;
     static const struct {
         ndr_dtype dtype;
         ndr_op op;
@@ -678,7 +664,6 @@ static void test_numerics__gives_the_known_bits_on_every_device(void **state)
 
 static void test_numerics__are_one_for_integers_and_truth(void **state)
 {
-    (void)state;
     const int32_t host[] = { 5, -7, 1 << 30, 1 << 30, 3 };
     const float floats[] = { 1, 0, 2 };
     ndr_buffer *ints = buffer_of(sizeof host, host), *reals = buffer_of(sizeof floats, floats);
@@ -713,7 +698,6 @@ static void test_numerics__are_one_for_integers_and_truth(void **state)
 
 static void test_numerics__exact_sums_of_f64_need_no_fp64(void **state)
 {
-    (void)state;
     ndr_context *const before = context;
     ndr_queue *const queue_before = queue;
     set_env("NDR_DISABLE", "fp64");
@@ -746,7 +730,6 @@ static void test_numerics__exact_sums_of_f64_need_no_fp64(void **state)
 
 static void test_numerics__refuses_what_has_no_meaning(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(64, NULL), *y = buffer_of(64, NULL), *output = buffer_of(8, NULL);
     const ndr_reduce_desc dot = { .dtype = NDR_DTYPE_F32,
                                   .op = NDR_OP_SUM,
@@ -790,7 +773,6 @@ static void test_numerics__refuses_what_has_no_meaning(void **state)
 
 static void test_numerics__refuses_products_where_subnormal_numbers_are_flushed(void **state)
 {
-    (void)state;
     const ndr_caps before = context->caps;
     ndr_buffer *x = buffer_of(64, NULL), *output = buffer_of(4, NULL);
     ndr_reduce_desc desc = { .dtype = NDR_DTYPE_F32,

@@ -1162,32 +1162,27 @@ static void check_table(const char *name, void (*add)(ndr_text *out))
 
 static void test_operations__take_the_types_of_the_page(void **state)
 {
-    (void)state;
     check_table("types", add_types);
 }
 
 static void test_operations__take_the_operators_of_the_page(void **state)
 {
-    (void)state;
     check_table("operators", add_operators);
 }
 
 static void test_operations__take_the_forms_of_the_page(void **state)
 {
-    (void)state;
     check_table("forms", add_forms);
 }
 
 static void test_operations__take_the_numerics_of_the_page(void **state)
 {
-    (void)state;
     check_table("numerics", add_numerics);
 }
 
 /* With switches other implementations run. */
 static void test_operations__run_on_this_driver_as_the_page_says(void **state)
 {
-    (void)state;
     static const char *const switches[] = { "NDR_DISABLE", "NDR_QUIRKS", "NDR_SELFTEST" };
     ndr_text table = { 0 };
     size_t length;

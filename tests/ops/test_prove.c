@@ -25,20 +25,17 @@ static bool proof_is_right;
 
 static void plan(const ndr_op_case *of, ndr_op_plan *out)
 {
-    (void)of;
     *out = (ndr_op_plan){ 0 };
 }
 
 static ndr_status run_plain(ndr_op_job *job)
 {
-    (void)job;
     ++seen.plain;
     return NDR_OK;
 }
 
 static ndr_status run_special(ndr_op_job *job)
 {
-    (void)job;
     ++seen.special;
     return NDR_OK;
 }
@@ -63,7 +60,6 @@ static const ndr_op_variant *const variants[] = { &special, &plain };
 
 static ndr_op_work work_of(const void *request)
 {
-    (void)request;
     return (ndr_op_work){ 0 };
 }
 
@@ -83,8 +79,6 @@ static char logged[8192];
 
 static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level;
-    (void)user;
     if (strncmp(id, "op.", 3) != 0) return;
     const size_t used = strlen(logged);
     snprintf(logged + used, sizeof logged - used, "%s %s\n", id, text);
@@ -149,7 +143,6 @@ static void expect_proof(ndr_status status, bool is_right)
 
 static void test_prove__takes_a_variant_that_is_right_and_asks_it_once(void **state)
 {
-    (void)state;
     expect_proof(NDR_OK, true);
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 1, .special = 1 }); /* meanwhile another does it */
     check_two_runs(folder, 0, (counts){ .special = 2 });                          /* known from disk */
@@ -159,7 +152,6 @@ static void test_prove__takes_a_variant_that_is_right_and_asks_it_once(void **st
 
 static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **state)
 {
-    (void)state;
     expect_proof(NDR_OK, false);
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
     assert_non_null(strstr(logged, "op.refused counting: variant special is not used on device \""));
@@ -170,7 +162,6 @@ static void test_prove__replaces_a_variant_that_is_wrong_and_keeps_that(void **s
 
 static void test_prove__replaces_a_variant_that_does_not_build_and_keeps_that(void **state)
 {
-    (void)state;
     expect_proof(NDR_BUILD_FAILED, true);
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
     assert_non_null(strstr(logged, "\": a reason\n"));
@@ -180,7 +171,6 @@ static void test_prove__replaces_a_variant_that_does_not_build_and_keeps_that(vo
 /* What a driver fails at once may work the next time. */
 static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
 {
-    (void)state;
     expect_proof(NDR_DRIVER_ERROR, true);
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
     check_two_runs(folder, 0, (counts){ .proofs = 1, .plain = 2 });
@@ -189,7 +179,6 @@ static void test_prove__does_not_keep_a_failure_of_the_driver(void **state)
 /* Another variant does it meanwhile. */
 static void test_prove__asks_a_variant_again_that_had_no_memory(void **state)
 {
-    (void)state;
     expect_proof(NDR_OUT_OF_DEVICE_MEMORY, true);
     bench b = open_bench(folder, 0);
     const ndr_order order = { .queue = b.queue };
@@ -210,7 +199,6 @@ static void test_prove__asks_a_variant_again_that_had_no_memory(void **state)
 /* The second time after one call, then after 1, 3, 7 others. */
 static void test_prove__rests_between_trials_without_memory(void **state)
 {
-    (void)state;
     static const unsigned proofs[] = { 1, 2, 2, 3, 3, 3, 3, 4 };
     expect_proof(NDR_OUT_OF_DEVICE_MEMORY, false);
     bench b = open_bench("off", 0);
@@ -232,7 +220,6 @@ static ndr_status run_before_proofs(ndr_op_job *job)
 
 static void test_prove__begins_after_the_call(void **state)
 {
-    (void)state;
     const ndr_op_variant first = { .name = "first", .plan = plan, .launch = run_before_proofs };
     const ndr_op_variant *const both[] = { &special, &first };
     const ndr_operation counting = { .name = "counting", .variants = both, .variant_count = 2, .work_of = work_of };
@@ -248,7 +235,6 @@ static void test_prove__begins_after_the_call(void **state)
 /* Until the answer is known: then the slower build pays. */
 static void test_prove__runs_what_builds_faster_meanwhile(void **state)
 {
-    (void)state;
     const ndr_op_variant slow = { .name = "slow", .plan = plan, .launch = run_special, .meanwhile = &plain };
     const ndr_op_variant *const both[] = { &special, &slow };
     const ndr_operation counting = { .name = "counting", .variants = both, .variant_count = 2, .work_of = work_of };
@@ -267,7 +253,6 @@ static void test_prove__runs_what_builds_faster_meanwhile(void **state)
 /* What names the implementation, and what builds it ahead, waits for the answer. */
 static void test_prove__tries_a_variant_at_once_for_an_explanation(void **state)
 {
-    (void)state;
     char text[256];
     expect_proof(NDR_OK, true);
     bench b = open_bench("off", 0);
@@ -282,7 +267,6 @@ static void test_prove__tries_a_variant_at_once_for_an_explanation(void **state)
 /* Without another variant the first call waits. */
 static void test_prove__tries_the_only_variant_at_once(void **state)
 {
-    (void)state;
     const ndr_operation alone = { .name = "alone", .variants = variants, .variant_count = 1, .work_of = work_of };
     expect_proof(NDR_OK, true);
     bench b = open_bench("off", 0);
@@ -295,7 +279,6 @@ static void test_prove__tries_the_only_variant_at_once(void **state)
 /* A proof that lasts until its context is destroyed. */
 static ndr_status prove_until_the_end(ndr_queue *on, const ndr_op_variant *variant, bool *is_right)
 {
-    (void)variant;
     *is_right = true;
     atomic_store(&is_proving, true);
     while (ndr_op_goes_on(on) == NDR_OK) ndr_thread_yield();
@@ -317,7 +300,6 @@ static const ndr_operation long_tried = {
 
 static void test_prove__ends_with_the_context_and_keeps_nothing(void **state)
 {
-    (void)state;
     expect_proof(NDR_OK, true);
     bench b = open_bench(folder, 0);
     for (unsigned i = 0; i < 2; ++i) assert_ok(ndr_op_run(&long_tried, &(ndr_order){ .queue = b.queue }, NULL, NULL));
@@ -351,7 +333,6 @@ static int end_while_it_proves(void)
 
 static void test_prove__ends_with_the_process(void **state)
 {
-    (void)state;
     int ended;
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -367,7 +348,6 @@ static void test_prove__ends_with_the_process(void **state)
 
 static void test_prove__asks_no_variant_that_is_turned_off(void **state)
 {
-    (void)state;
     expect_proof(NDR_OK, true);
     check_two_runs("off", NDR_DISABLE_PTX, (counts){ .plain = 2 });
 }
@@ -376,7 +356,6 @@ static void test_prove__asks_no_variant_that_is_turned_off(void **state)
 
 static void plan_too_much(const ndr_op_case *of, ndr_op_plan *out)
 {
-    (void)of;
     *out = (ndr_op_plan){ .workspace_bytes = SIZE_MAX / 2 };
 }
 
@@ -390,7 +369,6 @@ static ndr_status prove_by_running(ndr_queue *on, const ndr_op_variant *variant,
 /* What runs instead of it is right, but says nothing of it. */
 static void test_prove__does_not_judge_a_variant_by_the_one_instead_of_it(void **state)
 {
-    (void)state;
     static const ndr_op_variant large = { .name = "large",
                                           .file = "large",
                                           .needs = NDR_NEEDS_BF16_MMA,
@@ -416,7 +394,6 @@ static void test_prove__does_not_judge_a_variant_by_the_one_instead_of_it(void *
 
 static ndr_status run_nothing(ndr_op_job *job)
 {
-    (void)job;
     return NDR_OK;
 }
 
@@ -460,7 +437,6 @@ static bool is_proved(const ndr_op_variant *variant)
 
 static void test_prove__tells_right_products_from_wrong_ones(void **state)
 {
-    (void)state;
     skip_without(!quick(), "large products take minutes");
     const ndr_op_variant *tiled = variant_of(&ndr_matmul_operation, "tiled");
     const ndr_op_variant idle = { .name = "idle", .plan = tiled->plan, .launch = run_nothing };
@@ -484,7 +460,6 @@ static void test_prove__tells_right_products_from_wrong_ones(void **state)
 /* A driver whose binaries are no PTX, on a device that says to have warps. */
 static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(void **state)
 {
-    (void)state;
     const float ones[64] = { [0] = 2, [63] = 3 };
     float got = 0;
     skip_without(device.warp_size == 0, "the device has warps");
@@ -512,7 +487,6 @@ static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(v
 /* Its kernel's text is written around the epilogue: instructions in comments must not stay there. */
 static void test_prove__does_not_run_a_product_with_an_epilogue_whose_ptx_does_not_build(void **state)
 {
-    (void)state;
     skip_without(device.warp_size == 0, "the device has warps");
     bench b = open_bench("off", 0);
     const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F16,
@@ -558,7 +532,6 @@ static void check_without_memory(bench *b, ndr_buffer *x, ndr_buffer *c, size_t 
 
 static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(void **state)
 {
-    (void)state;
     enum { M = 200, K = 600 };
     static float ones[M * K];
     const char *const names[] = { "split", "halves", "rounded" };
@@ -595,7 +568,6 @@ static bool goes_on(void)
 
 static void test_prove__tells_whether_groups_go_on(void **state)
 {
-    (void)state;
     skip_without(waits_for_groups(), "no document says that the device's groups go on");
     const unsigned before = ndr_progress_looks;
     assert_true(goes_on());
@@ -607,7 +579,6 @@ static void test_prove__tells_whether_groups_go_on(void **state)
 /* Groups whose turn never comes: the turns that have ended are more than there are groups. All end, and say so. */
 static void test_prove__does_not_wait_for_groups_for_ever(void **state)
 {
-    (void)state;
     enum { GROUPS = 50, LOOKS = 1000 };
     const cl_uint before[] = { 0, 0, GROUPS + 1 };
     cl_uint after[3];
@@ -679,7 +650,6 @@ static ndr_status sort_rightly(ndr_op_job *job) { return run_tiles(&ndr_sort_ope
 
 static void test_prove__tells_right_scans_and_sorts_from_wrong_ones(void **state)
 {
-    (void)state;
     skip_without(!quick(), "millions of elements take minutes");
     skip_without(waits_for_groups(), "no document says that the device's groups go on");
     assert_true(is_right(ndr_scan_prove, scan_rightly));
@@ -730,7 +700,6 @@ static void check_replaced(const ndr_operation *of, const char *name)
 
 static void test_prove__replaces_scans_and_sorts_where_groups_do_not_go_on(void **state)
 {
-    (void)state;
     skip_without(device.has_int64_atomics && device.max_group_size >= 256,
                  "the device lacks 64-bit atomics, or groups of 256");
     const unsigned before = ndr_progress_looks;

@@ -109,25 +109,21 @@ static void check_types(ndr_distribution distribution, size_t first, size_t last
 
 static void test_random__uniform_integers_have_the_words_of_the_stream(void **state)
 {
-    (void)state;
     check_types(NDR_RANDOM_UNIFORM, 0, 4);
 }
 
 static void test_random__uniform_floats_have_the_bits_of_the_reference(void **state)
 {
-    (void)state;
     check_types(NDR_RANDOM_UNIFORM, 4, 6);
 }
 
 static void test_random__normal_values_are_within_a_few_ulp(void **state)
 {
-    (void)state;
     check_types(NDR_RANDOM_NORMAL, 4, 6);
 }
 
 static void test_random__integers_below_a_limit_replace_refused_words(void **state)
 {
-    (void)state;
     static const struct {
         ndr_dtype dtype;
         uint64_t below;
@@ -174,7 +170,6 @@ static void check_permutation(ndr_dtype dtype, size_t n, int64_t low)
 
 static void test_random__permutations_have_each_element_once(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < (quick() ? 9 : COUNT_OF(lengths)); ++k) {
         check_permutation(NDR_DTYPE_U32, lengths[k], 0);
         check_permutation(NDR_DTYPE_I64, lengths[k], -3);
@@ -183,7 +178,6 @@ static void test_random__permutations_have_each_element_once(void **state)
 
 static void test_random__permutations_differ_between_seeds_and_streams(void **state)
 {
-    (void)state;
     const ndr_random_desc first = { .dtype = NDR_DTYPE_U32, .distribution = NDR_RANDOM_PERMUTATION, .count = 100 };
     ndr_random_desc other[] = { first, first };
     other[0].seed = 1;
@@ -221,7 +215,6 @@ static void check_parts(ndr_random_desc desc)
 
 static void test_random__two_fills_give_the_elements_of_one(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 67 : 9001;
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         for (int d = NDR_RANDOM_UNIFORM; d <= NDR_RANDOM_PERMUTATION; ++d) {
@@ -240,7 +233,6 @@ static void test_random__two_fills_give_the_elements_of_one(void **state)
 /* Within 5 standard errors; seed and so the values are fixed. */
 static void test_random__normal_values_have_the_moments_of_a_normal_distribution(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 1000 : 1 << 20;
     float *x =
         fill((ndr_random_desc){ .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .seed = 2026, .count = n });
@@ -259,7 +251,6 @@ static void test_random__normal_values_have_the_moments_of_a_normal_distribution
 
 static void test_random__uniform_values_fill_their_range_evenly(void **state)
 {
-    (void)state;
     enum { BINS = 64 };
     const size_t n = quick() ? 6400 : 1 << 20;
     size_t counts_of[BINS] = { 0 };
@@ -280,7 +271,6 @@ static void test_random__uniform_values_fill_their_range_evenly(void **state)
 
 static void test_random__gives_an_event_also_without_elements(void **state)
 {
-    (void)state;
     ndr_buffer *out = buffer_of(400, NULL);
     ndr_event *events[2];
     ndr_random_desc desc = {
@@ -301,7 +291,6 @@ static void test_random__gives_an_event_also_without_elements(void **state)
 
 static void test_random__explains_its_choice(void **state)
 {
-    (void)state;
     char text[256];
     const ndr_random_desc desc = { .dtype = NDR_DTYPE_F32, .distribution = NDR_RANDOM_NORMAL, .count = 1000 };
     assert_ok(ndr_random_explain(context, &desc, sizeof text, text, NULL));
@@ -338,7 +327,6 @@ static const refusal_suite refusals = {
 
 static void test_random__refuses_values_that_do_not_fit(void **state)
 {
-    (void)state;
     static const struct {
         ndr_random_desc desc;
         const char *parts[2];

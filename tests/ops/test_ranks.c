@@ -54,7 +54,6 @@ static size_t most(size_t count) { return quick() ? count / 64 : count; }
 
 static void test_group__has_the_contexts_that_it_was_given(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_group_size(group), RANKS);
     for (size_t i = 0; i < RANKS; ++i) {
         assert_non_null(ndr_group_context(group, i));
@@ -69,7 +68,6 @@ static void test_group__has_the_contexts_that_it_was_given(void **state)
 
 static void test_group__has_all_devices_that_a_text_matches(void **state)
 {
-    (void)state;
     const char *const type = ndr_device_type_name(device.type);
     ndr_device_info infos[16];
     ndr_group *all, *one;
@@ -89,7 +87,6 @@ static void test_group__has_all_devices_that_a_text_matches(void **state)
 
 static void test_group__has_the_parts_of_a_device(void **state)
 {
-    (void)state;
     skip_without(can_be_halved(), "the device cannot be divided into two parts");
     ndr_group *halves;
     assert_ok(ndr_group_create(&(ndr_group_desc){ .part_count = 2 }, &halves));
@@ -105,7 +102,6 @@ static void test_group__has_the_parts_of_a_device(void **state)
 
 static void test_group__is_refused_without_ranks(void **state)
 {
-    (void)state;
     ndr_group *made;
     ndr_context *const contexts[] = { context, NULL };
     assert_refused(NDR_BAD_ARGUMENT, ndr_group_create(NULL, NULL), "ndr_group_create: group is NULL");
@@ -147,7 +143,6 @@ static void set_speeds(size_t rank, double latest, double before)
 
 static void test_each__does_each_row_once(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 0, 1, 2, 3, 997, 4097 };
     static const double speeds[][RANKS] = { { 0, 0, 0 }, { 1, 1, 1 }, { 1e-9, 3, 1e9 }, { 5, 1, 0 } };
     for (size_t s = 0; s < 4; ++s)
@@ -161,7 +156,6 @@ static void test_each__does_each_row_once(void **state)
 
 static void test_each__divides_by_speed(void **state)
 {
-    (void)state;
     tally t = { .failing = -1 };
     const int64_t least_ns = ndr_group_least_ns;
     set_speeds(0, 2, 2);
@@ -191,7 +185,6 @@ static void test_each__divides_by_speed(void **state)
 
 static void test_each__leaves_rows_to_the_slowest(void **state)
 {
-    (void)state;
     static const double speeds[][RANKS] = { { 1, 1e-30, 1e-30 }, { 1e-30, 1, 1e-30 }, { 1e-30, 1e-30, 1 } };
     for (size_t s = 0; s < RANKS; ++s) {
         tally t = { .failing = -1 };
@@ -205,7 +198,6 @@ static void test_each__leaves_rows_to_the_slowest(void **state)
 
 static void test_each__fails_with_the_rank(void **state)
 {
-    (void)state;
     tally t = { .failing = 1 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_group_each(group, 300, count_rows, &t),
                    "ndr_group_each: rank 1 of 3, device \"", device.name, "ndr_buffer_read: queue is NULL");
@@ -241,7 +233,6 @@ static void check_product(size_t m, size_t n, size_t k, size_t pad, double beta)
 
 static void test_matmul__is_that_of_one_device(void **state)
 {
-    (void)state;
     for (int shares = 0; shares < 2; ++shares) {
         claim_shared(shares);
         check_product(0, 5, 3, 0, 0);
@@ -259,7 +250,6 @@ static void test_matmul__is_that_of_one_device(void **state)
 
 static void test_matmul__refuses_wrong_matrices(void **state)
 {
-    (void)state;
     float x[4] = { 0 };
     ndr_group_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .m = 2, .n = 2, .k = 2, .a = x, .b = x, .c = x };
     ndr_group_matmul_desc wrong = desc;
@@ -296,7 +286,6 @@ static void check_sum(size_t count)
 
 static void test_reduce__is_that_of_one_device(void **state)
 {
-    (void)state;
     for (int shares = 0; shares < 2; ++shares) {
         claim_shared(shares);
         const size_t sizes[] = { 0, 1, 4097, 65536, most(MAX_COUNT), most(MAX_COUNT) - 2 };
@@ -336,7 +325,6 @@ static void check_reproducible(ndr_op op, size_t count)
 
 static void test_reduce__reproduces_the_bits_of_one_device(void **state)
 {
-    (void)state;
     static const ndr_op ops[] = { NDR_OP_SUM, NDR_OP_PRODUCT, NDR_OP_MIN, NDR_OP_MAX };
     const size_t tree = ndr_group_tree;
     ndr_group_tree = 4096;
@@ -351,14 +339,12 @@ static void test_reduce__reproduces_the_bits_of_one_device(void **state)
 
 static void test_reduce__reproduces_the_bits_of_long_sums(void **state)
 {
-    (void)state;
     skip_without(!quick(), "a simulator takes too long for that many elements");
     check_reproducible(NDR_OP_SUM, 2 * ndr_group_tree + 4097);
 }
 
 static void test_reduce__refuses_what_it_cannot_do(void **state)
 {
-    (void)state;
     float x[2] = { 0 };
     ndr_group_reduce_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = x, .count = 2, .output = x };
     ndr_group_reduce_desc wrong = desc;
@@ -400,7 +386,6 @@ static void check_map(size_t count)
 
 static void test_map__is_that_of_one_device(void **state)
 {
-    (void)state;
     for (int shares = 0; shares < 2; ++shares) {
         claim_shared(shares);
         const size_t sizes[] = { 0, 1, 4097, most(MAX_COUNT) };
@@ -413,7 +398,6 @@ static void test_map__is_that_of_one_device(void **state)
 /* The output has other memory than the input of its name, which stays. */
 static void test_map__leaves_an_input_as_it_is(void **state)
 {
-    (void)state;
     for (int shares = 0; shares < 2; ++shares) {
         claim_shared(shares);
         int x[100], y[100] = { 0 };
@@ -428,7 +412,6 @@ static void test_map__leaves_an_input_as_it_is(void **state)
 
 static void test_map__reports_the_failure_of_a_rank(void **state)
 {
-    (void)state;
     int x[10] = { 0 };
     const ndr_group_array array = { "x", NDR_DTYPE_I32, x, x }, neither = { "x", NDR_DTYPE_I32, NULL, NULL };
     ndr_group_map_desc desc = { .statement = "x = nothing", .arrays = &array, .array_count = 1, .count = 10 };
@@ -464,7 +447,6 @@ static void check_scan(size_t count, bool is_exclusive, bool is_in_place)
 
 static void test_scan__is_that_of_one_device(void **state)
 {
-    (void)state;
     for (int shares = 0; shares < 2; ++shares) {
         claim_shared(shares);
         const size_t sizes[] = { 0, 1, 65536, most(MAX_COUNT), roll(most(MAX_COUNT)) };
@@ -477,7 +459,6 @@ static void test_scan__is_that_of_one_device(void **state)
 /* Extremes leave NaN out: a chunk, or the first ones, may have nothing else. */
 static void test_scan__of_extremes_without_nan(void **state)
 {
-    (void)state;
     const size_t chunk = ndr_stream_chunk_for(most(MAX_COUNT), sizeof(float)), count = 3 * chunk + 5;
     float *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
     for (size_t i = 0; i < count; ++i) x[i] = i < chunk + 7 ? NAN : -(float)(i / 100);
@@ -491,7 +472,6 @@ static void test_scan__of_extremes_without_nan(void **state)
 
 static void test_scan__refuses_what_it_cannot_do(void **state)
 {
-    (void)state;
     int x[2] = { 0 };
     ndr_group_scan_desc desc = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = x, .count = 2 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_group_scan(group, &desc), "ndr_group_scan: output is NULL, but count is 2");

@@ -150,34 +150,29 @@ static void check_counts(ndr_dtype dtype)
 
 static void test_reduce__of_any_count_agrees_with_a_loop_for_32_bit_integers(void **state)
 {
-    (void)state;
     check_counts(NDR_DTYPE_I32);
     check_counts(NDR_DTYPE_U32);
 }
 
 static void test_reduce__of_any_count_agrees_with_a_loop_for_64_bit_integers(void **state)
 {
-    (void)state;
     check_counts(NDR_DTYPE_I64);
     check_counts(NDR_DTYPE_U64);
 }
 
 static void test_reduce__of_any_count_agrees_with_a_loop_for_f32(void **state)
 {
-    (void)state;
     check_counts(NDR_DTYPE_F32);
 }
 
 static void test_reduce__of_any_count_agrees_with_a_loop_for_f64(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     check_counts(NDR_DTYPE_F64);
 }
 
 static void test_reduce__of_a_million_agrees_with_a_loop(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 4099 : 1000003;
     const ndr_dtype some[] = { NDR_DTYPE_I32, NDR_DTYPE_U64, NDR_DTYPE_F32 };
     for (size_t t = 0; t < COUNT_OF(some); ++t) {
@@ -192,7 +187,6 @@ static void test_reduce__of_a_million_agrees_with_a_loop(void **state)
 /* A read one element past either end would find the extreme value there. */
 static void test_reduce__reads_exactly_its_elements(void **state)
 {
-    (void)state;
     const size_t list[] = { 1, 64, 65, 257, 4097 };
     for (size_t i = 0; i < (quick() ? 3 : COUNT_OF(list)); ++i) {
         const size_t count = list[i];
@@ -212,7 +206,6 @@ static void test_reduce__reads_exactly_its_elements(void **state)
 /* A method that skipped an element would miss the extreme one. */
 static void test_reduce__finds_an_extreme_wherever_it_stands(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 130 : 3001, step = quick() ? 43 : 101;
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t at = 0; at < count; at += step)
@@ -231,7 +224,6 @@ static void test_reduce__finds_an_extreme_wherever_it_stands(void **state)
 
 static void test_reduce__of_nothing_is_the_identity(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         for (size_t m = 0; m < COUNT_OF(methods); ++m)
             for (size_t o = 0; o < COUNT_OF(ops) && device_can(dtypes[t], methods[m]); ++o) {
@@ -245,7 +237,6 @@ static void test_reduce__of_nothing_is_the_identity(void **state)
 
 static void test_reduce__wraps_integer_sums(void **state)
 {
-    (void)state;
     const struct {
         ndr_dtype dtype;
         number x, sum_of_300;
@@ -270,7 +261,6 @@ static void test_reduce__wraps_integer_sums(void **state)
 /* Whole numbers below 2^24 are exact in any order. */
 static void test_reduce__adds_whole_floats_exactly(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 300 : 5000;
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t i = 0; i < count; ++i) host[i] = (float)i;
@@ -295,7 +285,6 @@ static void check_bound(ndr_dtype dtype, number x)
 
 static void test_reduce__keeps_float_sums_within_their_bound(void **state)
 {
-    (void)state;
     check_bound(NDR_DTYPE_F32, (number){ .f32 = 0.1f });
     if (device.has_f64) check_bound(NDR_DTYPE_F64, (number){ .f64 = 0.1 });
 }
@@ -303,7 +292,6 @@ static void test_reduce__keeps_float_sums_within_their_bound(void **state)
 /* Large numbers that cancel. The bound depends on the magnitudes, not on the sum. */
 static void test_reduce__keeps_sums_that_cancel_within_their_bound(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 200 : 10007;
     float *host = calloc(count + GUARDS, sizeof *host);
     for (size_t i = 0; i < count; ++i) host[i] = i % 2 ? -1e6f / (float)(i + 1) : 1e6f / (float)(i + 1);
@@ -343,19 +331,16 @@ static void check_specials(const double *special, size_t specials, bool alone)
 
 static void test_reduce__leaves_nan_out_of_minima_and_lets_it_into_sums(void **state)
 {
-    (void)state;
     check_specials((const double[]){ NAN, 1.5, -NAN }, 3, false);
 }
 
 static void test_reduce__of_nothing_but_nan_is_nan(void **state)
 {
-    (void)state;
     check_specials((const double[]){ NAN }, 1, true);
 }
 
 static void test_reduce__counts_infinities_as_numbers(void **state)
 {
-    (void)state;
     check_specials((const double[]){ INFINITY }, 1, false);
     check_specials((const double[]){ -INFINITY }, 1, false);
     check_specials((const double[]){ INFINITY, -INFINITY }, 2, false); /* their sum is NaN */
@@ -365,7 +350,6 @@ static void test_reduce__counts_infinities_as_numbers(void **state)
 
 static void test_reduce__takes_the_two_zeros_for_equal(void **state)
 {
-    (void)state;
     check_specials((const double[]){ -0.0 }, 1, true);
     check_specials((const double[]){ -0.0, 0.0 }, 2, true);
 }
@@ -373,7 +357,6 @@ static void test_reduce__takes_the_two_zeros_for_equal(void **state)
 /* The library launches it in groups of 64, in which no half is ever rounded. */
 static void test_reduce__by_recursion_would_take_groups_of_any_size(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 2, 3, 5, 7, 33, 63 };
     int32_t host[2 * 63], got[2];
     for (int32_t i = 0; i < 2 * 63; ++i) host[i] = i;
@@ -407,7 +390,6 @@ static size_t count_turns(size_t chunks, size_t groups)
  * many, leave nothing out. */
 static void test_reduce__by_chunks_takes_any_number_of_groups(void **state)
 {
-    (void)state;
     enum { CHUNK = 101, MOST = 131, COUNT = MOST * CHUNK - 10, WORDS = NDR_WORKSPACE_HEAD + MOST };
     const size_t chunks[] = { 2, 10, 128, MOST }, groups[] = { 2, 3, 10, 13 };
     skip_without(takes_vectors(), "no item of the device has vector registers by itself");
@@ -505,7 +487,6 @@ static void check_operator(ndr_op op, ndr_dtype dtype, const unsigned char *host
 /* Odd factors, so that products do not vanish; for the bit and logical operators one element that decides. */
 static void test_reduce__has_every_operator_for_every_integer(void **state)
 {
-    (void)state;
     enum { MOST = 40000 };
     static unsigned char host[8 * MOST];
     static const size_t sizes[] = { 1, 2, 63, 1009, 4097, 16384, 16385, 39989 };
@@ -543,7 +524,6 @@ static void check_float_operator(ndr_op op, const float *host, size_t count, flo
 /* Powers of two multiply exactly. NaN is not 0; -0 is. */
 static void test_reduce__multiplies_floats_and_asks_whether_they_are_zero(void **state)
 {
-    (void)state;
     enum { COUNT = 5000 };
     static float host[COUNT + 1];
     if (forced_variant && !is_for(forced_variant, NDR_REDUCE_TREE)) return;
@@ -620,7 +600,6 @@ static void check_narrow_extremes(ndr_dtype dtype, const uint16_t *host, const f
 
 static void test_reduce__of_any_count_agrees_with_a_loop_for_elements_of_16_bits(void **state)
 {
-    (void)state;
     const size_t *list = quick() ? quick_counts : counts;
     const size_t length = quick() ? COUNT_OF(quick_counts) : COUNT_OF(counts), most = list[length - 1] + 4;
     if (forced_variant && !is_for(forced_variant, NDR_REDUCE_TREE)) return;
@@ -645,7 +624,6 @@ static void test_reduce__of_any_count_agrees_with_a_loop_for_elements_of_16_bits
 /* Sums that lie in the middle of two numbers, and what is combined beyond the range of f16. */
 static void test_reduce__rounds_elements_of_16_bits_once_and_to_even(void **state)
 {
-    (void)state;
     static const struct {
         ndr_dtype dtype;
         ndr_op op;
@@ -693,14 +671,12 @@ static void check_same_bits(ndr_reduce_method method, ndr_dtype dtype)
 
 static void test_reduce__by_tree_gives_the_same_bits_every_time_and_at_every_offset(void **state)
 {
-    (void)state;
     check_same_bits(NDR_REDUCE_TREE, NDR_DTYPE_F32);
     if (device.has_f64) check_same_bits(NDR_REDUCE_TREE, NDR_DTYPE_F64);
 }
 
 static void test_reduce__by_recursion_gives_the_same_bits_every_time_and_at_every_offset(void **state)
 {
-    (void)state;
     check_same_bits(NDR_REDUCE_RECURSIVE, NDR_DTYPE_F32);
     if (device.has_f64) check_same_bits(NDR_REDUCE_RECURSIVE, NDR_DTYPE_F64);
 }
@@ -742,7 +718,6 @@ static void close_bench(bench *b)
 
 static void test_reduce__gives_an_event_that_ends_and_tells_its_time(void **state)
 {
-    (void)state;
     const size_t list[] = { 0, 1, 65, quick() ? 300 : 100003 };
     float *host = random_elements(NDR_DTYPE_F32, 100003, 5);
     ndr_buffer *input = buffer_of(100003 * sizeof *host, host), *output = buffer_of(sizeof(float), NULL);
@@ -775,7 +750,6 @@ static void test_reduce__gives_an_event_that_ends_and_tells_its_time(void **stat
 /* Three sums into one buffer and a sum over those, without waiting in between. */
 static void test_reduce__sees_what_the_queue_did_before(void **state)
 {
-    (void)state;
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         ndr_buffer *input = buffer_of(3000 * sizeof(int32_t), NULL), *sums = buffer_of(4 * sizeof(int32_t), NULL);
         ndr_reduce_desc desc = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .method = methods[m], .count = 1000 };
@@ -801,7 +775,6 @@ static void test_reduce__sees_what_the_queue_did_before(void **state)
 
 static void test_reduce__takes_an_output_beside_the_input_in_one_buffer(void **state)
 {
-    (void)state;
     const int32_t host[] = { 0, 1, 2, 3, 0 };
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         ndr_buffer *both = buffer_of(sizeof host, host);
@@ -823,7 +796,6 @@ static void test_reduce__takes_an_output_beside_the_input_in_one_buffer(void **s
 
 static void test_reduce__lets_its_buffers_be_destroyed_while_queued(void **state)
 {
-    (void)state;
     ndr_buffer *output = buffer_of(sizeof(int32_t), NULL);
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         const size_t count = quick() ? 300 : 100003;
@@ -886,7 +858,6 @@ static const refusal_suite refusals = {
 
 static void test_reduce__refuses_operators_and_methods_that_are_none(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.op = NDR_OP_NONE;
@@ -905,7 +876,6 @@ static void test_reduce__refuses_operators_and_methods_that_are_none(void **stat
 /* The atomic method's cell has 32 or 64 bits. */
 static void test_reduce__refuses_other_operators_and_small_integers_by_the_atomic_method(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.method = NDR_REDUCE_ATOMIC;
@@ -919,7 +889,6 @@ static void test_reduce__refuses_other_operators_and_small_integers_by_the_atomi
 
 static void test_reduce__refuses_elements_of_16_bits_by_other_methods_and_numerics(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.dtype = NDR_DTYPE_F16;
@@ -942,7 +911,6 @@ static void test_reduce__refuses_elements_of_16_bits_by_other_methods_and_numeri
 
 static void test_reduce__refuses_more_elements_than_there_are(void **state)
 {
-    (void)state;
     bench b = bench_of();
     for (size_t m = 0; m < COUNT_OF(methods); ++m) {
         ndr_reduce_desc desc = b.desc;
@@ -959,7 +927,6 @@ static void test_reduce__refuses_more_elements_than_there_are(void **state)
 /* 20 bytes hold two and a half of these. */
 static void test_reduce__counts_whole_elements_of_a_buffer(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.dtype = NDR_DTYPE_I64;
@@ -971,7 +938,6 @@ static void test_reduce__counts_whole_elements_of_a_buffer(void **state)
 
 static void test_reduce__of_nothing_needs_a_place_for_its_answer(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_reduce_desc desc = b.desc;
     desc.count = 0;
@@ -1025,7 +991,6 @@ static void close_limited_device(limited_device *p)
 
 static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(void **state)
 {
-    (void)state;
     const ndr_dtype wide[] = { NDR_DTYPE_I64, NDR_DTYPE_U64, NDR_DTYPE_F64 };
     for (size_t t = 0; t < (device.has_f64 ? 3 : 2); ++t) {
         limited_device p = limited_device_of("int64_atomics", wide[t], NDR_REDUCE_ATOMIC);
@@ -1042,7 +1007,6 @@ static void test_reduce__refuses_the_atomic_method_where_64_bit_atomics_lack(voi
 
 static void test_reduce__by_atomic_of_32_bits_does_without_64_bit_atomics(void **state)
 {
-    (void)state;
     limited_device p = limited_device_of("int64_atomics,fp64", NDR_DTYPE_I32, NDR_REDUCE_ATOMIC);
     p.desc.output.offset = 9; /* the upper half of the fifth element */
     p.desc.count = 8;

@@ -34,7 +34,6 @@ static int remainder_of(const double parts[3], int p)
 
 static void test_residues__weights_are_1_for_their_modulus_alone(void **state)
 {
-    (void)state;
     double product = 1;
     assert_int_equal(NDR_COUNT_OF(moduli), NDR_RESIDUES);
     for (size_t i = 0; i < NDR_RESIDUES; ++i) {
@@ -75,7 +74,6 @@ static int reduce(uint32_t v, int p)
 
 static void test_residues__are_right_for_all_words(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NDR_RESIDUES; ++i) {
         const int p = moduli[i].p;
         int least, greatest;
@@ -227,7 +225,6 @@ static void skip_without_f64(void) { skip_without(device.has_f64, "the device ha
 
 static void test_residues__keep_the_bound(void **state)
 {
-    (void)state;
     static const product cases[] = {
         { 4, 2, 128, 1, 1, 1, 2, 1, OUTLIER, false },
         { 37, 45, 131, 1, 3, 1, -0.7, 2, SIGNED, true },
@@ -251,7 +248,6 @@ static void test_residues__keep_the_bound(void **state)
 
 static void test_residues__follow_each_other_in_a_queue_without_order(void **state)
 {
-    (void)state;
     static const product cases[] = { { 35, 34, 129, 0, 0, 2, 1, 1, SIGNED, true },
                                      { 35, 34, 129, 0, 0, 1, 1, 1, OUTLIER, false } };
     ndr_queue *out_of_order;
@@ -264,7 +260,6 @@ static void test_residues__follow_each_other_in_a_queue_without_order(void **sta
 
 static void test_residues__leave_other_products_to_other_rows(void **state)
 {
-    (void)state;
     ndr_matmul_request r = { .dtype = NDR_DTYPE_F64, .alpha = 1, .depth = 128 };
     const char *const depth = "its error is shown to be within the bound for depths of 128 to 130944";
     r.c.rows = r.c.cols = r.a.pitch = r.b.pitch = 128;

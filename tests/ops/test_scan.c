@@ -207,7 +207,6 @@ static void check_few_counts(scan c)
 
 static void test_scan__of_any_count_agrees_with_a_loop(void **state)
 {
-    (void)state;
     check_all_counts((scan){ .dtype = NDR_DTYPE_U32, .op = NDR_OP_SUM });
     check_all_counts((scan){ .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .is_exclusive = true });
     check_all_counts((scan){ .dtype = NDR_DTYPE_U32, .op = NDR_OP_SUM, .is_backward = true });
@@ -215,14 +214,12 @@ static void test_scan__of_any_count_agrees_with_a_loop(void **state)
 
 static void test_scan__takes_every_type(void **state)
 {
-    (void)state;
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
         if (takes_case(dtype, 5)) check_few_counts((scan){ .dtype = dtype, .op = NDR_OP_SUM, .is_exclusive = true, .is_backward = dtype % 2 });
 }
 
 static void test_scan__takes_every_operator(void **state)
 {
-    (void)state;
     const ndr_dtype integers[] = { NDR_DTYPE_I8, NDR_DTYPE_U64, NDR_DTYPE_I32 };
     const ndr_dtype floats[] = { NDR_DTYPE_F32, NDR_DTYPE_F64 };
     for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_LOGICAL_OR; ++op)
@@ -235,7 +232,6 @@ static void test_scan__takes_every_operator(void **state)
 
 static void test_scan__begins_with_an_initial_value(void **state)
 {
-    (void)state;
     for (int form = 0; form < 4; ++form) {
         const scan c = { .is_exclusive = form % 2, .is_backward = form / 2, .has_initial = true };
         scan integers = c, floats = c;
@@ -250,7 +246,6 @@ static void test_scan__begins_with_an_initial_value(void **state)
 /* Elements that are not 0 are all the same, also of floats; exclusive ones begin with the initial value or the identity. */
 static void test_scan__by_logical_operators_gives_0_and_1(void **state)
 {
-    (void)state;
     for (unsigned form = 0; form < 8; ++form)
         if (takes_case(form, 5)) check_few_counts((scan){ .dtype = form % 2 ? NDR_DTYPE_F32 : NDR_DTYPE_I16,
                                  .op = form / 2 % 2 ? NDR_OP_LOGICAL_AND : NDR_OP_LOGICAL_OR,
@@ -262,7 +257,6 @@ static void test_scan__by_logical_operators_gives_0_and_1(void **state)
 
 static void test_scan__by_length_scans_each_row_by_itself(void **state)
 {
-    (void)state;
     const size_t lengths[] = { 7, 1, 100, 16, 4096, 16384, 20011, SIZE_MAX };
     for (int form = 0; form < 4; ++form)
         for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(lengths)); ++i)
@@ -276,7 +270,6 @@ static void test_scan__by_length_scans_each_row_by_itself(void **state)
 
 static void test_scan__by_flags_begins_anew_at_each(void **state)
 {
-    (void)state;
     for (int form = 0; form < 4; ++form)
         for (int has_initial = 0; has_initial < 2; ++has_initial)
             check_few_counts((scan){ .dtype = NDR_DTYPE_U32,
@@ -291,7 +284,6 @@ static void test_scan__by_flags_begins_anew_at_each(void **state)
 
 static void test_scan__works_in_place(void **state)
 {
-    (void)state;
     for (int form = 0; form < 4; ++form)
         check_few_counts((scan){ .dtype = NDR_DTYPE_U32,
                                  .op = NDR_OP_SUM,
@@ -302,7 +294,6 @@ static void test_scan__works_in_place(void **state)
 
 static void test_scan__by_small_groups_has_rows_of_blocks_of_tiles(void **state)
 {
-    (void)state;
     const size_t groups[] = { 2, 4, 8 }, count = quick() ? 1009 : 40009;
     for (size_t i = 0; i < COUNT_OF(groups); ++i) {
         context->caps.info.max_group_size = groups[i];
@@ -321,7 +312,6 @@ static void test_scan__by_small_groups_has_rows_of_blocks_of_tiles(void **state)
 /* Just enough for two tiles in a group; with NDR_TEST_LONG chunks whose rows of rows fill. */
 static void test_scan__of_millions_agrees_with_a_loop(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 1031 : forced_variant || number_from_env("NDR_TEST_LONG", 0) == 0 ? 2200013 : 9000011;
     check(&(scan){ .dtype = NDR_DTYPE_U64, .op = NDR_OP_SUM, .count = count, .seed = 3 });
     check(&(scan){ .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = count, .seed = 4, .is_backward = true });
@@ -356,7 +346,6 @@ static scan random_scan(uint64_t seed)
 
 static void test_scan__agrees_with_a_loop_in_generated_cases(void **state)
 {
-    (void)state;
     const uint64_t given = number_from_env("NDR_TEST_SEED", 0), first = given ? given : 1;
     const size_t count = quick() ? 4 : 16;
     print_message("NDR_TEST_SEED=%" PRIu64 ": of %zu scans those of the day\n", first, count);
@@ -380,7 +369,6 @@ static void scan_floats(ndr_op op, bool is_exclusive, size_t count, const float 
 
 static void test_scan__leaves_nan_out_of_minima_until_there_is_a_number(void **state)
 {
-    (void)state;
     float in[70], out[70];
     for (size_t i = 0; i < 70; ++i) in[i] = i == 40 ? 3 : i == 60 ? 2 : NAN;
     scan_floats(NDR_OP_MIN, false, 70, in, out);
@@ -395,7 +383,6 @@ static void test_scan__leaves_nan_out_of_minima_until_there_is_a_number(void **s
 
 static void test_scan__lets_nan_and_infinities_into_sums_from_there_on(void **state)
 {
-    (void)state;
     float in[70], out[70];
     for (size_t i = 0; i < 70; ++i) in[i] = i == 20 ? INFINITY : i == 50 ? -INFINITY : 1;
     scan_floats(NDR_OP_SUM, false, 70, in, out);
@@ -406,7 +393,6 @@ static void test_scan__lets_nan_and_infinities_into_sums_from_there_on(void **st
 /* A device may flush subnormals to 0. */
 static void test_scan__takes_the_two_zeros_for_equal(void **state)
 {
-    (void)state;
     const float in[] = { -0.0f, 0.0f, -0.0f, FLT_MIN / 2 };
     float out[4];
     for (ndr_op op = NDR_OP_SUM; op <= NDR_OP_MAX; ++op) {
@@ -418,7 +404,6 @@ static void test_scan__takes_the_two_zeros_for_equal(void **state)
 
 static void test_scan__gives_the_same_bits_every_time_and_at_every_offset(void **state)
 {
-    (void)state;
     scan c = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = quick() ? 600 : 100003, .seed = 8 };
     void *in = elements_of(&c);
     unsigned char *flags = calloc(c.count, 1), *first = run_scan(&c, in, flags);
@@ -438,7 +423,6 @@ static void test_scan__gives_the_same_bits_every_time_and_at_every_offset(void *
 
 static void test_scan__gives_an_event_even_of_no_elements(void **state)
 {
-    (void)state;
     const size_t list[] = { 0, 1, quick() ? 300 : 100003 };
     for (size_t i = 0; i < COUNT_OF(list); ++i) {
         ndr_buffer *both = buffer_of((list[i] + 1) * sizeof(int32_t), NULL);
@@ -461,7 +445,6 @@ static void test_scan__gives_an_event_even_of_no_elements(void **state)
 
 static void test_scan__explains_itself_without_buffers(void **state)
 {
-    (void)state;
     char text[400];
     size_t length = 0;
     const ndr_scan_desc desc = { .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .count = 1000 };
@@ -506,7 +489,6 @@ static const refusal_suite refusals = {
 
 static void test_scan__refuses_operators_that_the_type_lacks(void **state)
 {
-    (void)state;
     ndr_buffer *both = buffer_of(40, NULL);
     ndr_scan_desc desc = { .dtype = NDR_DTYPE_F32, .input = { both, 0 }, .count = 4, .output = { both, 0 } };
     assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "op is 0, which is not valid; use NDR_OP_SUM");
@@ -519,7 +501,6 @@ static void test_scan__refuses_operators_that_the_type_lacks(void **state)
 
 static void test_scan__refuses_an_initial_value_of_another_type(void **state)
 {
-    (void)state;
     const struct {
         ndr_dtype dtype;
         ndr_arg initial;
@@ -558,7 +539,6 @@ static void test_scan__refuses_an_initial_value_of_another_type(void **state)
 
 static void test_scan__refuses_flags_that_do_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *both = buffer_of(40, NULL), *flags = buffer_of(9, NULL);
     ndr_scan_desc desc = { .dtype = NDR_DTYPE_I32,
                            .op = NDR_OP_SUM,

@@ -8,7 +8,6 @@
 
 static void test_select__refuses_a_name_that_no_variant_has(void **state)
 {
-    (void)state;
     assert_refused(NDR_NOT_FOUND, force_in(context, &ndr_reduce_operation, "bubbles"),
                    "reduce has no variant \"bubbles\"; it has tree_chunks, ", ", recursive");
     assert_null(forced_in(context, &ndr_reduce_operation));
@@ -16,7 +15,6 @@ static void test_select__refuses_a_name_that_no_variant_has(void **state)
 
 static void test_select__forces_a_variant_until_it_is_told_otherwise(void **state)
 {
-    (void)state;
     force(&ndr_reduce_operation, "tree_groups");
     assert_string_equal(forced_in(context, &ndr_reduce_operation), "tree_groups");
     force(&ndr_reduce_operation, "recursive");
@@ -31,7 +29,6 @@ static char logged[4096];
 
 static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)user;
     if (strncmp(id, "op.", 3) != 0) return;
     const size_t used = strlen(logged);
     snprintf(logged + used, sizeof logged - used, "%d %s %s\n", (int)level, id, text);
@@ -83,7 +80,6 @@ static void check_sum(const unordered *u, ndr_reduce_method method)
 
 static void test_select__refuses_a_variant_whose_needs_the_device_does_not_meet(void **state)
 {
-    (void)state;
     static const char *const names[] = { "tree_chunks", "atomic_chunks" };
     unordered u = open_unordered();
     assert_false(u.context->caps.orders_device);
@@ -99,7 +95,6 @@ static void test_select__refuses_a_variant_whose_needs_the_device_does_not_meet(
 /* A device that reports more than its compiler supports: NDR_DISABLE still removes memory order from the kernels. */
 static void test_select__goes_on_to_the_next_variant_where_one_does_not_build(void **state)
 {
-    (void)state;
     skip_without(takes_vectors(), "kernels for items with vector registers take minutes to compile");
     unordered u = open_unordered();
     u.context->caps.orders_device = true;
@@ -117,7 +112,6 @@ static void test_select__goes_on_to_the_next_variant_where_one_does_not_build(vo
 
 static void test_select__logs_which_variant_is_taken_and_why_not_the_others(void **state)
 {
-    (void)state;
     char taken[128], *found;
     unordered u = open_unordered();
     snprintf(taken, sizeof taken, "%d op.row reduce: tree_groups; not tree_chunks: the device lacks ", NDR_LOG_DEBUG);
@@ -137,7 +131,6 @@ static void test_select__logs_which_variant_is_taken_and_why_not_the_others(void
 
 static void test_select__explains_a_choice_without_a_call(void **state)
 {
-    (void)state;
     char text[2000], start[8];
     size_t length;
     const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = 100000 };
@@ -158,7 +151,6 @@ static void test_select__explains_a_choice_without_a_call(void **state)
 
 static void test_select__explains_a_product(void **state)
 {
-    (void)state;
     char text[4000];
     const ndr_matrix square = { .rows = 2000, .cols = 2000 }, empty = { .cols = 2000 };
     const ndr_matmul_desc product = { .dtype = NDR_DTYPE_F32, .a = square, .b = square, .c = square };

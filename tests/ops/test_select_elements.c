@@ -126,7 +126,6 @@ static const unsigned percents[] = { 0, 1, 50, 99, 100 };
 
 static void test_select__of_any_count_agrees_with_a_loop(void **state)
 {
-    (void)state;
     const size_t counts[] = { 0, 1, 2, 15, 16, 17, 257, 4095, 4096, 4097, 16383, 16384, 16385, 40009, 100003 };
     const size_t quick_counts[] = { 0, 1, 17, 300 };
     const size_t *list = quick() ? quick_counts : counts;
@@ -146,7 +145,6 @@ static void test_select__of_any_count_agrees_with_a_loop(void **state)
 
 static void test_select__takes_every_type(void **state)
 {
-    (void)state;
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_BF16; ++dtype)
         check(&(selection){ .dtype = dtype,
                             .count = quick() ? 65 : 20011,
@@ -159,7 +157,6 @@ static void test_select__takes_every_type(void **state)
 /* Several chunks in each group, and several tiles. */
 static void test_select__of_millions_agrees_with_a_loop(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 1031 : 4300011;
     check(&(selection){ .dtype = NDR_DTYPE_U16, .count = count, .flags_offset = 3, .percent = 40, .seed = 4 });
     check(&(selection){ .dtype = NDR_DTYPE_U32, .count = count, .percent = 60, .seed = 5, .keeps_others = true });
@@ -168,7 +165,6 @@ static void test_select__of_millions_agrees_with_a_loop(void **state)
 
 static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
 {
-    (void)state;
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
     const size_t count = quick() ? 3 : 24;
     print_message("NDR_TEST_SEED=%" PRIu64 ": %zu selections\n", first, count);
@@ -189,7 +185,6 @@ static void test_select__agrees_with_a_loop_in_generated_cases(void **state)
 
 static void test_select__explains_itself_without_buffers(void **state)
 {
-    (void)state;
     char text[400];
     assert_ok(
         ndr_select_explain(context, &(ndr_select_desc){ .dtype = NDR_DTYPE_F16, .count = 9 }, sizeof text, text, NULL));
@@ -239,7 +234,6 @@ static void close_bench(bench *b)
 
 static void test_select__refuses_what_is_missing(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_select_desc desc = b.desc;
     assert_refused(NDR_BAD_ARGUMENT, ndr_select(NULL, &desc, NULL), "ndr_select: queue is NULL");
@@ -259,7 +253,6 @@ static void test_select__refuses_what_is_missing(void **state)
 
 static void test_select__refuses_flags_and_runs_at_once(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_select_desc desc = b.desc;
     desc.by_runs = true;
@@ -275,7 +268,6 @@ static void test_select__refuses_flags_and_runs_at_once(void **state)
 
 static void test_select__refuses_elements_past_the_end(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_select_desc desc = b.desc;
     desc.count = 7;
@@ -294,7 +286,6 @@ static void test_select__refuses_elements_past_the_end(void **state)
 
 static void test_select__refuses_outputs_that_overlap_anything(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_select_desc desc = b.desc;
     desc.output.buffer = b.input;

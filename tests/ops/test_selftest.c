@@ -34,7 +34,6 @@ static ndr_status run_second(ndr_op_job *job) { return run_as(job, &second); }
 
 static void plan(const ndr_op_case *of, ndr_op_plan *out)
 {
-    (void)of;
     *out = (ndr_op_plan){ 0 };
 }
 
@@ -44,7 +43,6 @@ static const ndr_op_variant *const variants[] = { &first_variant, &second_varian
 
 static ndr_op_work work_of(const void *request)
 {
-    (void)request;
     return (ndr_op_work){ 0 };
 }
 
@@ -69,8 +67,6 @@ static char folder[4096], logged[8192], told[4096];
 
 static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level;
-    (void)user;
     const size_t used = strlen(logged);
     if (strcmp(id, "op.refused") == 0) snprintf(logged + used, sizeof logged - used, "%s\n", text);
 }
@@ -151,7 +147,6 @@ static void expect(behaviour of_first, behaviour of_second)
 
 static void test_selftest__keeps_that_a_variant_is_right(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = ANSWER }, (behaviour){ .result = 3 });
     ndr_context *in = open_with(folder);
     assert_ok(test_with(in, NDR_SELFTEST_DEFAULT));
@@ -172,7 +167,6 @@ static void test_selftest__keeps_that_a_variant_is_right(void **state)
 
 static void test_selftest__replaces_a_variant_that_is_wrong_and_keeps_that(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = 3 }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with(folder);
     assert_int_equal(call(in), 3);
@@ -198,7 +192,6 @@ static void test_selftest__replaces_a_variant_that_is_wrong_and_keeps_that(void 
 
 static void test_selftest__uses_a_variant_again_that_is_right_now(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = 3 }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with(folder);
     assert_ok(test_with(in, NDR_SELFTEST_RUN));
@@ -215,7 +208,6 @@ static void test_selftest__uses_a_variant_again_that_is_right_now(void **state)
 
 static void test_selftest__refuses_an_operation_without_a_right_variant(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = 3 }, (behaviour){ .result = 4 });
     ndr_context *in = open_with(folder);
     assert_refused(NDR_UNSUPPORTED, test_with(in, NDR_SELFTEST_RUN),
@@ -230,7 +222,6 @@ static void test_selftest__refuses_an_operation_without_a_right_variant(void **s
 
 static void test_selftest__does_as_it_is_told(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = ANSWER }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with(folder);
     assert_ok(test_with(in, NDR_SELFTEST_SKIP));
@@ -249,7 +240,6 @@ static void test_selftest__does_as_it_is_told(void **state)
 /* It may not happen again; but this context does not use the variant. */
 static void test_selftest__does_not_keep_a_failure_of_the_driver(void **state)
 {
-    (void)state;
     expect((behaviour){ .status = NDR_DRIVER_ERROR }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with(folder);
     assert_ok(test_with(in, NDR_SELFTEST_DEFAULT));
@@ -265,7 +255,6 @@ static void test_selftest__does_not_keep_a_failure_of_the_driver(void **state)
 
 static void test_selftest__knows_nothing_of_a_variant_without_memory(void **state)
 {
-    (void)state;
     expect((behaviour){ .status = NDR_OUT_OF_DEVICE_MEMORY }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with(folder);
     assert_ok(test_with(in, NDR_SELFTEST_DEFAULT));
@@ -277,7 +266,6 @@ static void test_selftest__knows_nothing_of_a_variant_without_memory(void **stat
 
 static void test_selftest__keeps_nothing_without_a_store(void **state)
 {
-    (void)state;
     expect((behaviour){ .result = 3 }, (behaviour){ .result = ANSWER });
     ndr_context *in = open_with("off");
     assert_ok(test_with(in, NDR_SELFTEST_DEFAULT));
@@ -291,7 +279,6 @@ static void test_selftest__keeps_nothing_without_a_store(void **state)
 
 static void test_selftest__is_turned_off(void **state)
 {
-    (void)state;
     ndr_context *in;
     ndr_selftest_action action = NDR_SELFTEST_RUN;
     expect((behaviour){ .result = 3 }, (behaviour){ .result = ANSWER });
@@ -331,7 +318,6 @@ static bool can_make(const ndr_operation *of)
 
 static void test_selftest__finds_each_operation_right(void **state)
 {
-    (void)state;
     unsigned found[64] = { 0 };
     assert_true(ndr_all_answers_count <= NDR_COUNT_OF(found));
     for (size_t i = 0; i < ndr_all_answers_count; ++i) {
@@ -343,7 +329,6 @@ static void test_selftest__finds_each_operation_right(void **state)
 
 static ndr_status run_nothing(ndr_op_job *job)
 {
-    (void)job;
     return NDR_OK;
 }
 
@@ -370,7 +355,6 @@ static void check_idle(const ndr_answers *answers, size_t i)
 
 static void test_selftest__notices_a_variant_that_does_nothing(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ndr_all_answers_count; ++i)
         for (size_t j = 0; can_make(ndr_all_answers[i].operation) && j < ndr_all_answers[i].count; ++j)
             check_idle(&ndr_all_answers[i], j);

@@ -158,28 +158,24 @@ static void check_counts(ndr_dtype dtype)
 
 static void test_sort__agrees_with_a_merge_sort_of_any_count_for_8_and_16_bits(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         if (ndr_dtype_size(dtypes[t]) <= 2) check_counts(dtypes[t]);
 }
 
 static void test_sort__agrees_with_a_merge_sort_of_any_count_for_32_bits(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         if (ndr_dtype_size(dtypes[t]) == 4) check_counts(dtypes[t]);
 }
 
 static void test_sort__agrees_with_a_merge_sort_of_any_count_for_64_bits(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         if (ndr_dtype_size(dtypes[t]) == 8) check_counts(dtypes[t]);
 }
 
 static void test_sort__keeps_the_order_of_equal_keys(void **state)
 {
-    (void)state;
     const size_t list[] = { 200, 2048, 20011 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
         for (int which = FEW; which < (quick() ? EQUAL : PATTERNS); ++which)
@@ -193,7 +189,6 @@ static void test_sort__keeps_the_order_of_equal_keys(void **state)
 
 static void test_sort__moves_values_of_any_size(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 2, 3, 4, 5, 8, 12, 16, 24, 40, 100 };
     const size_t list[] = { 100, 2049, 17001 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i) {
@@ -206,7 +201,6 @@ static void test_sort__moves_values_of_any_size(void **state)
 
 static void test_sort__in_place_gives_the_same(void **state)
 {
-    (void)state;
     const ndr_dtype some[] = { NDR_DTYPE_U8, NDR_DTYPE_U16, NDR_DTYPE_F32 };
     const size_t list[] = { 1, 200, 30011 };
     for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(list)); ++i)
@@ -221,7 +215,6 @@ static void test_sort__in_place_gives_the_same(void **state)
 
 static void test_sort__of_many_keys_counts_in_64_bits(void **state)
 {
-    (void)state;
     const ndr_dtype some[] = { NDR_DTYPE_U16, NDR_DTYPE_U64 };
     const size_t before = ndr_sort_large_count, count = quick() ? 300 : 30011;
     ndr_sort_large_count = 1;
@@ -235,7 +228,6 @@ static void test_sort__of_many_keys_counts_in_64_bits(void **state)
 
 static void test_sort__compares_only_the_bits_that_are_asked_for(void **state)
 {
-    (void)state;
     const struct {
         ndr_dtype dtype;
         unsigned begin, end;
@@ -301,7 +293,6 @@ static void check_floats(ndr_dtype dtype, unsigned type, size_t count, bool is_d
 
 static void test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits(void **state)
 {
-    (void)state;
     const ndr_dtype floats[] = { NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     const size_t list[] = { 200, 20011 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(list)); ++i)
@@ -314,7 +305,6 @@ static void test_sort__puts_nan_behind_all_numbers_and_keeps_its_bits(void **sta
 
 static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **state)
 {
-    (void)state;
     for (unsigned turn = 0; turn < (quick() ? 2 : forced_variant ? 15 : 40); ++turn) {
         if (!takes_case(turn, 5)) continue;
         uint64_t random = seed + turn;
@@ -342,7 +332,6 @@ static void test_sort__of_generated_requests_agrees_with_a_merge_sort(void **sta
  * here. */
 static void test_sort__of_many_tiles_is_right_where_loops_end_early(void **state)
 {
-    (void)state;
     enum { COUNT = 1300003 };
     ndr_caps *const caps = &context->caps;
     const uint64_t quirks = caps->quirks;
@@ -361,7 +350,6 @@ static void test_sort__of_many_tiles_is_right_where_loops_end_early(void **state
 
 static void test_sort__refuses_values_that_are_too_long_where_loops_end_early(void **state)
 {
-    (void)state;
     enum { COUNT = 3, LONG = 70001 };
     const uint64_t quirks = context->caps.quirks;
     ndr_buffer *keys = buffer_of(COUNT, NULL), *sorted = buffer_of(COUNT, NULL);
@@ -388,7 +376,6 @@ static void test_sort__refuses_values_that_are_too_long_where_loops_end_early(vo
 
 static void test_sort__gives_an_event_and_sees_what_the_queue_did_before(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 300 : 20000;
     uint32_t *host = malloc(count * sizeof *host);
     for (size_t i = 0; i < count; ++i) host[i] = (uint32_t)(count - i);
@@ -407,7 +394,6 @@ static void test_sort__gives_an_event_and_sees_what_the_queue_did_before(void **
 
 static void test_sort__of_nothing_needs_no_buffers(void **state)
 {
-    (void)state;
     ndr_event *event = NULL;
     assert_ok(ndr_sort(queue, &(ndr_sort_desc){ .dtype = NDR_DTYPE_F32, .value_bytes = 4 }, &event));
     assert_ok(ndr_event_wait(event));
@@ -454,7 +440,6 @@ static void close_bench(bench *b)
 
 static void test_sort__refuses_what_is_missing(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_sort_desc desc = b.desc;
     assert_refused(NDR_BAD_ARGUMENT, ndr_sort((ndr_queue *)NULL, &desc, NULL), "ndr_sort: queue is NULL");
@@ -487,7 +472,6 @@ static void test_sort__refuses_what_is_missing(void **state)
 
 static void test_sort__refuses_bits_that_keys_do_not_have(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_sort_desc desc = b.desc;
     desc.end_bit = 33;
@@ -501,7 +485,6 @@ static void test_sort__refuses_bits_that_keys_do_not_have(void **state)
 
 static void test_sort__refuses_outputs_that_overlap(void **state)
 {
-    (void)state;
     bench b = bench_of();
     ndr_sort_desc desc = b.desc;
     desc.sorted_keys = (ndr_span){ b.keys, 2 };
@@ -520,7 +503,6 @@ static void test_sort__refuses_outputs_that_overlap(void **state)
 
 static void test_sort__says_what_it_would_run(void **state)
 {
-    (void)state;
     char text[512];
     assert_ok(ndr_sort_explain(context, &(ndr_sort_desc){ .dtype = NDR_DTYPE_U32, .count = 1 << 20 }, sizeof text, text,
                                NULL));

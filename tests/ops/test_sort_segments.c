@@ -184,7 +184,6 @@ static void check(const sorting *s, const segmentation *in, const unsigned char 
 /* 1, around what is sorted by insertion, around a tile, a window of either kind and a chunk, and primes. */
 static void test_sort_segments__of_equal_length_are_sorted_each_by_itself(void **state)
 {
-    (void)state;
     const size_t lengths[] = { 1, 2, 31, 32, 33, 127, 1000, 1023, 1919, 1920, 1921, 3840, 3841, 4096, 4097, 8192, 20011 };
     const size_t counts[] = { 300, 4097, 40009 };
     for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(lengths)); ++i)
@@ -204,7 +203,6 @@ static void test_sort_segments__of_equal_length_are_sorted_each_by_itself(void *
 /* One of everything else, and empty ones on both sides. */
 static void test_sort_segments__may_be_one_huge_and_many_tiny_ones(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 4001 : 60013; /* so that one is long */
     const ndr_dtype dtype = quick() ? NDR_DTYPE_U8 : NDR_DTYPE_U64;
     for (size_t place = 0; place < (quick() ? 1 : 3); ++place) {
@@ -224,7 +222,6 @@ static void test_sort_segments__may_be_one_huge_and_many_tiny_ones(void **state)
 
 static void test_sort_segments__leave_elements_outside_as_they_are(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 300 : 30011;
     for (int in_place = 0; in_place < 2; ++in_place) {
         segmentation in = begin_segments(count / 3);
@@ -240,7 +237,6 @@ static void test_sort_segments__leave_elements_outside_as_they_are(void **state)
 
 static void test_sort_segments__of_nothing_store_nothing(void **state)
 {
-    (void)state;
     unsigned char *keys = keys_of(NDR_DTYPE_U8, 100, RANDOM, seed);
     segmentation none = begin_segments(0);
     none.count = 100;
@@ -254,7 +250,6 @@ static void test_sort_segments__of_nothing_store_nothing(void **state)
 /* Where nothing is promised, nothing is written outside the output, and the call ends. */
 static void test_sort_segments__with_offsets_out_of_order_stay_in_the_array(void **state)
 {
-    (void)state;
     const size_t count = quick() ? 300 : 30011, segments = quick() ? 9 : 200;
     uint64_t random = seed, *offsets = malloc((segments + 1) * sizeof *offsets);
     for (size_t i = 0; i <= segments; ++i)
@@ -280,7 +275,6 @@ static void test_sort_segments__with_offsets_out_of_order_stay_in_the_array(void
 
 static void test_sort_segments__of_generated_requests_agree_with_a_merge_sort(void **state)
 {
-    (void)state;
     const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U16, NDR_DTYPE_I32, NDR_DTYPE_U32,
                                  NDR_DTYPE_I64, NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
     const size_t value_bytes[] = { 0, 1, 4, 6, 8, 16, 24 };
@@ -309,7 +303,6 @@ static void test_sort_segments__of_generated_requests_agree_with_a_merge_sort(vo
 
 static void test_sort_segments__refuse_what_does_not_fit(void **state)
 {
-    (void)state;
     const uint64_t host[4] = { 0, 2, 3, 5 };
     const uint32_t five[10] = { 0 };
     ndr_buffer *keys = buffer_of(sizeof five, five), *offsets = buffer_of(sizeof host, host);
@@ -338,7 +331,6 @@ static void test_sort_segments__refuse_what_does_not_fit(void **state)
 
 static void test_sort_segments__say_what_they_would_run(void **state)
 {
-    (void)state;
     char text[400];
     const ndr_sort_desc desc = { .dtype = NDR_DTYPE_F32, .count = 1000, .length = 10 };
     assert_ok(ndr_sort_explain(context, &desc, sizeof text, text, NULL));

@@ -26,7 +26,6 @@ static void check_parts(size_t m, size_t n, size_t k, size_t gap, size_t offset,
 
 static void test_split__stores_all_bits_in_three_parts(void **state)
 {
-    (void)state;
     check_parts(129, 65, 33, 1, 3, 64);
     if (quick()) return;
     check_parts(3, 5, 64, 0, 0, 64);
@@ -50,7 +49,6 @@ static unsigned marks_after(bool in_b, float value)
 
 static void test_split__marks_elements_beyond_its_parts(void **state)
 {
-    (void)state;
     const struct {
         float value;
         unsigned in_a, in_b;

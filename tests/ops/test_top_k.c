@@ -164,7 +164,6 @@ static bool takes_long_rows(void)
 
 static void test_top_k__takes_every_type(void **state)
 {
-    (void)state;
     const size_t lengths[] = { 1, quick() ? 300 : 1000, quick() ? 1100 : 40009 };
     for (size_t t = 0; t < COUNT_OF(dtypes); ++t)
         for (size_t i = 0; i < COUNT_OF(lengths); ++i) {
@@ -181,7 +180,6 @@ static void test_top_k__takes_every_type(void **state)
 /* 1, 2, around what is inserted, gathered and sorted in one group, and all. */
 static void test_top_k__takes_every_k(void **state)
 {
-    (void)state;
     const size_t ks[] = { 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 1024, 1025, 4097 };
     const size_t lengths[] = { 1023, 4097, 70001 };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(lengths)); ++i) {
@@ -198,7 +196,6 @@ static void test_top_k__takes_every_k(void **state)
 
 static void test_top_k__of_rows_are_those_of_each_row(void **state)
 {
-    (void)state;
     const size_t shapes[][3] = { { 3, 5, 5 },      { 1000, 7, 3 },   { 100, 100, 10 }, { 17, 1024, 100 }, { 5, 1025, 1 },
                                  { 2, 30011, 50 }, { 3, 9001, 9001 }, { 1, 20011, 5000 }, { 40, 2000, 1500 }, { 2, 4096, 33 } };
     for (size_t i = 0; i < (quick() ? 1 : COUNT_OF(shapes)); ++i)
@@ -212,7 +209,6 @@ static void test_top_k__of_rows_are_those_of_each_row(void **state)
 /* Of the inputs that are hardest for a threshold: each element is better than those before, or all are equal. */
 static void test_top_k__takes_elements_in_any_order(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 300 : 50021, ks[] = { 5, 40, n / 5 };
     for (key_pattern pattern = FEW; pattern < PATTERNS; ++pattern)
         for (size_t k = 0; k < (quick() ? 1 : COUNT_OF(ks)); ++k)
@@ -224,7 +220,6 @@ static void test_top_k__takes_elements_in_any_order(void **state)
 
 static void test_top_k__stores_each_set_of_outputs(void **state)
 {
-    (void)state;
     const size_t value_bytes[] = { 1, 4, 6, 16, 40 };
     const size_t lengths[] = { 100, quick() ? 1100 : 5003 };
     for (size_t i = 0; i < COUNT_OF(lengths); ++i)
@@ -244,7 +239,6 @@ static const uint32_t float_ranks[][4] = {
 /* Known answers, without the reference: NaN is greatest, elements of one rank keep their order, and all their bits. */
 static void test_top_k__has_the_order_of_sorts_for_floats(void **state)
 {
-    (void)state;
     const size_t ranks = COUNT_OF(float_ranks), n = quick() ? 200 : 20011;
     uint32_t *keys = malloc(n * sizeof *keys);
     unsigned char *rank = malloc(n);
@@ -269,7 +263,6 @@ static void test_top_k__has_the_order_of_sorts_for_floats(void **state)
 
 static void test_top_k__of_generated_calls_agree_with_a_merge_sort(void **state)
 {
-    (void)state;
     uint64_t random = seed;
     for (unsigned turn = 0; turn < (quick() ? 3 : forced_variant ? 15 : 30); ++turn) {
         const size_t all = 1 + random_below(&random, (size_t)1 << random_below(&random, quick() ? 9 : 17));
@@ -289,7 +282,6 @@ static void test_top_k__of_generated_calls_agree_with_a_merge_sort(void **state)
 
 static void test_top_k__gives_an_event_and_follows_work_out_of_order(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 1100 : 20011, k = n / 3;
     uint16_t *host = malloc(n * sizeof *host), *got = malloc(k * sizeof *got);
     for (size_t i = 0; i < n; ++i) host[i] = (uint16_t)(n - i);
@@ -317,7 +309,6 @@ static void test_top_k__gives_an_event_and_follows_work_out_of_order(void **stat
 
 static void test_top_k__of_nothing_needs_no_buffers(void **state)
 {
-    (void)state;
     ndr_event *event = NULL;
     assert_ok(ndr_top_k(queue, &(ndr_top_k_desc){ .dtype = NDR_DTYPE_F32, .value_bytes = 4, .k = 3 }, &event));
     assert_ok(ndr_event_wait(event));
@@ -333,7 +324,6 @@ enum { HELD = 8 };
 
 static void test_top_k__refuses_what_is_missing_or_too_small(void **state)
 {
-    (void)state;
     static const uint32_t host[HELD] = { 90, 5, 4, 3, 2, 1, 91, 92 };
     ndr_buffer *keys = buffer_of(sizeof host, host), *values = buffer_of(sizeof host, host);
     ndr_buffer *top_keys = buffer_of(sizeof host, host), *top_values = buffer_of(sizeof host, host);
@@ -378,7 +368,6 @@ static void test_top_k__refuses_what_is_missing_or_too_small(void **state)
 
 static void test_top_k__refuses_outputs_that_overlap(void **state)
 {
-    (void)state;
     ndr_buffer *one = buffer_of(400, NULL), *other = buffer_of(400, NULL);
     const ndr_top_k_desc right = { .dtype = NDR_DTYPE_U32, .value_bytes = 4, .keys = { one, 0 }, .values = { one, 0 },
                                    .count = 10, .k = 5, .top_keys = { other, 0 }, .top_values = { other, 5 },
@@ -395,7 +384,6 @@ static void test_top_k__refuses_outputs_that_overlap(void **state)
 
 static void test_top_k__says_what_it_would_run(void **state)
 {
-    (void)state;
     char text[400];
     const ndr_top_k_desc few = { .dtype = NDR_DTYPE_F32, .count = 1000, .k = 10 };
     const ndr_top_k_desc many = { .dtype = NDR_DTYPE_F32, .count = 100000, .k = 90000 };

@@ -15,7 +15,6 @@ static const ndr_op_variant *other_row; /* tiled, which runs anywhere */
 
 static void test_tune__refuses_what_is_no_product(void **state)
 {
-    (void)state;
     const ndr_tune_desc good = { .dtype = NDR_DTYPE_F32, .m = 3, .n = 4, .k = 5 };
     ndr_tune_desc desc = good;
     assert_refused(NDR_BAD_ARGUMENT, ndr_tune(NULL, &good, NULL), "ndr_tune: context is NULL");
@@ -36,7 +35,6 @@ static void test_tune__refuses_what_is_no_product(void **state)
 
 static void test_tune__refuses_what_is_too_large(void **state)
 {
-    (void)state;
     ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 1, .n = 1, .k = (1 << 22) + 1 };
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_tune(context, &desc, NULL), "ndr_tune: k is 4194305; use at most 4194304");
     desc = (ndr_tune_desc){ .dtype = NDR_DTYPE_F32, .m = SIZE_MAX / 16, .n = 3, .k = 1 };
@@ -50,8 +48,6 @@ static char logged[1024];
 
 static void keep_logged(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level;
-    (void)user;
     if (strcmp(id, "op.row") == 0) snprintf(logged, sizeof logged, "%s", text);
 }
 
@@ -77,7 +73,6 @@ static void assert_takes(const char *row, size_t m, size_t n, size_t k)
 
 static void test_tune__reports_variants_and_keeps_the_fastest(void **state)
 {
-    (void)state;
     const ndr_tune_desc desc = { .dtype = NDR_DTYPE_F32, .m = 5, .n = 6, .k = 7, .max_seconds = quick() ? 1e-3 : 2 };
     ndr_tune_result result;
     assert_ok(ndr_tune(context, &desc, &result));
@@ -90,7 +85,6 @@ static void test_tune__reports_variants_and_keeps_the_fastest(void **state)
 
 static void test_tune__prefers_a_variant_for_its_class_alone(void **state)
 {
-    (void)state;
     ndr_matmul_request of_class = { .dtype = NDR_DTYPE_F32, .c = { .rows = 3, .cols = 4 }, .depth = 3 };
     assert_ok(ndr_core_get(context, &of_class.core));
     assert_ok(ndr_op_prefer(context, &ndr_matmul_operation, ndr_matmul_class_of(&of_class), other_row));
@@ -102,7 +96,6 @@ static void test_tune__prefers_a_variant_for_its_class_alone(void **state)
 
 static void test_tune__classes_end_at_powers_of_two(void **state)
 {
-    (void)state;
     ndr_matmul_request x = { .dtype = NDR_DTYPE_F32, .c = { .rows = 65, .cols = 128 }, .depth = 1 }, y = x;
     y.c.rows = 128, y.c.cols = 65;
     assert_int_equal(ndr_matmul_class_of(&x), ndr_matmul_class_of(&y));
@@ -139,7 +132,6 @@ static const char *preferred_in(ndr_context *in, const ndr_matmul_request *reque
 
 static void test_tune__is_kept_for_later_contexts(void **state)
 {
-    (void)state;
     char folder[512];
     assert_non_null(getcwd(folder, sizeof folder - 16));
     strcat(folder, "/tuned_rows");
@@ -184,7 +176,6 @@ static void *read_preferred(void *reader_)
 /* The first request of two threads at the same time: one reads the file, and the other must not go without it. */
 static void test_tune__is_read_by_all_threads(void **state)
 {
-    (void)state;
     enum { CONTEXTS = 200, CLASSES = 60 };
     char folder[512];
     assert_non_null(getcwd(folder, sizeof folder - 16));
@@ -212,7 +203,6 @@ static void test_tune__is_read_by_all_threads(void **state)
 
 static void test_tune__keeps_a_limited_number_of_classes(void **state)
 {
-    (void)state;
     ndr_context *own;
     assert_ok(ndr_context_create(NULL, &own));
     for (uint32_t i = 0; i < 64; ++i) assert_ok(ndr_op_prefer(own, &ndr_matmul_operation, i, other_row));
@@ -225,7 +215,6 @@ static void test_tune__keeps_a_limited_number_of_classes(void **state)
 
 static void test_tune__a_full_context_still_runs_every_operation(void **state)
 {
-    (void)state;
     ndr_context *own;
     const ndr_op_variant *variant;
     ndr_lacks lacks;

@@ -194,7 +194,6 @@ static void assert_takes_product(const char *name, const ndr_caps *caps, size_t 
 
 static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
 {
-    (void)state;
     const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
     assert_takes_sum("tree_chunks", &on_cpu, 1000, NDR_REDUCE_TREE);
     assert_takes_sum("atomic_chunks", &on_cpu, 1000, NDR_REDUCE_ATOMIC);
@@ -220,7 +219,6 @@ static void test_tuning__takes_chunks_on_cpus_and_groups_elsewhere(void **state)
 
 static void test_tuning__takes_two_launches_where_groups_see_no_order(void **state)
 {
-    (void)state;
     ndr_caps caps = caps_of(&cpu);
     caps.orders_device = false;
     assert_takes_sum("tree_chunks_two_launches", &caps, 1000, NDR_REDUCE_TREE);
@@ -251,7 +249,6 @@ static void assert_takes_scan_and_sort(const ndr_caps *caps, const char *scan_na
 
 static void test_tuning__lets_groups_wait_where_they_go_on(void **state)
 {
-    (void)state;
     ndr_caps caps = caps_of(&gpu);
     assert_takes_scan_and_sort(&caps, "look_back", "one_sweep");
     caps.compute_capability = 890;
@@ -286,7 +283,6 @@ static void check_words(const ndr_caps *caps, const char *name, size_t count, nd
 /* The most vectors whose elements leave room for the parts, and of which an item notes the cuts in 64 bits. */
 static void test_tuning__of_scans_that_look_back_has_words_for_tiles_blocks_and_rows(void **state)
 {
-    (void)state;
     static const size_t list[] = { 1, 7168, 7169, 1000003, (size_t)1 << 28, (size_t)((UINT64_C(1) << 33) + 1) };
     ndr_caps caps = caps_of(&gpu);
     caps.compute_capability = 900;
@@ -325,7 +321,6 @@ static ndr_matmul_request rounded_product_of(size_t m, size_t n, size_t k)
 
 static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void **state)
 {
-    (void)state;
     ndr_caps caps = caps_with_warps();
     assert_takes("residues", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
     assert_takes("residues", &caps, product_of(2048, 2048, 2048, NDR_DTYPE_F64));
@@ -363,7 +358,6 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 /* Without memory for the parts `blocked` multiplies, whose offsets have 32 bits. */
 static void test_tuning__splits_only_what_blocked_can_take(void **state)
 {
-    (void)state;
     const char *const names[] = { "split", "halves", "rounded" };
     ndr_matmul_request far = rounded_product_of(256, 256, 256);
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
@@ -379,7 +373,6 @@ static void test_tuning__splits_only_what_blocked_can_take(void **state)
  * 64 with two parts, and 196 for 96 with one. */
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
-    (void)state;
     const char *const names[] = { "split", "halves", "rounded" };
     const uint64_t needed = ((uint64_t)192 << 20) + NDR_WORKSPACE_HEAD_BYTES;
     const uint64_t line_bytes[] = { (uint64_t)128 * 192, (uint64_t)64 * 260, (uint64_t)43 * 196 };
@@ -401,7 +394,6 @@ static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 
 static void test_tuning__residues_take_an_eighth_of_the_memory(void **state)
 {
-    (void)state;
     const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, "residues");
     const ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F64);
     ndr_caps caps = caps_with_warps();
@@ -432,7 +424,6 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
 /* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the variant is used. */
 static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
 {
-    (void)state;
     for (unsigned units = 64; units <= 144; units += 2) {
         check_width(units, 129, 65, 64);
         check_width(units, 2050, 6000, 128);
@@ -471,7 +462,6 @@ static void check_tile_of_units(size_t m, size_t n, size_t k, unsigned teams, un
 /* All that the kernel has are in proofs. */
 static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
 {
-    (void)state;
     check_tile_of_units(4096, 4096, 4096, 2, 256);
     check_tile_of_units(2048, 2048, 2048, 2, 256);
     check_tile_of_units(3072, 3072, 3072, 3, 192);
@@ -495,7 +485,6 @@ static void test_tuning__units_take_the_tiles_that_fill_the_device(void **state)
 /* Groups of one round; stages within the local memory that such a device has; sums of parts in the workspace. */
 static void test_tuning__plans_of_units_fit_the_device(void **state)
 {
-    (void)state;
     static const ndr_dtype types[][2] = { { NDR_DTYPE_F16, NDR_DTYPE_F16 }, { NDR_DTYPE_BF16, NDR_DTYPE_F32 },
                                           { NDR_DTYPE_I8, NDR_DTYPE_I32 },  { NDR_DTYPE_U8, NDR_DTYPE_U8 } };
     const ndr_caps caps = caps_with_warps();
@@ -517,7 +506,6 @@ static void test_tuning__plans_of_units_fit_the_device(void **state)
 /* Matrices whose rows begin at multiples of 16 bytes are read in place, and bytes along the depth. */
 static void test_tuning__units_copy_what_the_copy_engine_cannot_read(void **state)
 {
-    (void)state;
     enum { SIDE = 1024 };
     const ndr_caps caps = caps_with_warps();
     ndr_matmul_request product = product_of(SIDE, SIDE, SIDE, NDR_DTYPE_F16);
@@ -542,7 +530,6 @@ static void test_tuning__units_copy_what_the_copy_engine_cannot_read(void **stat
 /* Rows that begin within lines of the cache take two of them, so larger tiles are faster. */
 static void test_tuning__units_take_larger_tiles_of_rows_within_lines(void **state)
 {
-    (void)state;
     ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F16);
     product.a.pitch = product.b.pitch = 4104;
     check_blocks_of_units(&product, 2, 2, 192);
@@ -553,7 +540,6 @@ static void test_tuning__units_take_larger_tiles_of_rows_within_lines(void **sta
 
 static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
 {
-    (void)state;
     const ndr_op_variant *units = variant_of(&ndr_matmul_operation, "units");
     const ndr_caps caps = caps_with_warps();
     ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
@@ -593,7 +579,6 @@ static void check_wide(size_t m, size_t n, size_t k, unsigned rows, bool is_in_p
 
 static void test_tuning__few_rows_of_floats_read_b_once(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_with_warps();
     assert_takes("wide", &caps, product_of(64, 16384, 4096, NDR_DTYPE_F32));
     assert_takes("wide", &caps, product_of(33, 50000, 1000, NDR_DTYPE_F32));
@@ -613,7 +598,6 @@ static void test_tuning__few_rows_of_floats_read_b_once(void **state)
 
 static void test_tuning__plans_of_wide_fit_the_device(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_with_warps();
     for (size_t m = 1; m <= 128; ++m)
         for (size_t n = 0; n < COUNT_OF(sizes); ++n)
@@ -628,7 +612,6 @@ static void test_tuning__plans_of_wide_fit_the_device(void **state)
 
 static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
 {
-    (void)state;
     const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
     const ndr_caps caps = caps_with_warps();
     ndr_matmul_request product = product_of(129, 4096, 4096, NDR_DTYPE_F32);
@@ -651,7 +634,6 @@ static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
 
 static void test_tuning__batches_of_small_products_are_read_as_they_lie(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_with_warps();
     assert_takes("small", &caps, batch_of(1000, 127, 129, 131, NDR_DTYPE_F32));
     assert_takes("small", &caps, batch_of(500, 200, 200, 200, NDR_DTYPE_F32)); /* more than a tile */
@@ -669,7 +651,6 @@ static void test_tuning__batches_of_small_products_are_read_as_they_lie(void **s
 
 static void test_tuning__plans_of_small_fit_the_device(void **state)
 {
-    (void)state;
     const ndr_op_variant *small = variant_of(&ndr_matmul_operation, "small");
     const ndr_caps caps = caps_with_warps();
     const ndr_dtype dtypes[] = { NDR_DTYPE_F32, NDR_DTYPE_F16 };
@@ -694,7 +675,6 @@ static void test_tuning__plans_of_small_fit_the_device(void **state)
 
 static void test_tuning__small_refuses_what_it_cannot_multiply(void **state)
 {
-    (void)state;
     const ndr_op_variant *small = variant_of(&ndr_matmul_operation, "small");
     ndr_matmul_request product = product_of(301, 64, 64, NDR_DTYPE_F32);
     assert_string_equal(ndr_op_cannot(small, &product), "c has more than 300 rows or columns");
@@ -717,7 +697,6 @@ static void check_plan_of_parts(const ndr_caps *caps, const ndr_op_plan *plan)
 /* Groups of one round of tiles; stages within the local memory that such a device has: 227 KiB. */
 static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_with_warps();
     for (size_t m = 0; m < COUNT_OF(sizes); ++m)
         for (size_t n = 0; n < COUNT_OF(sizes); ++n) {
@@ -761,7 +740,6 @@ static void check_tile(const tile_case *t)
 /* A short depth takes small tiles, and no more stages than it has steps. */
 static void test_tuning__of_doubles_fills_the_last_round_of_tiles(void **state)
 {
-    (void)state;
     static const tile_case expected[] = {
         { 1, 4096, 4096, 4096, 128, 128, 16, 4, 2 }, { 1, 1536, 1536, 1536, 96, 96, 16, 4, 2 },
         { 1, 1000, 1000, 97, 128, 64, 32, 4, 4 },    { 1, 4096, 4096, 96, 64, 64, 16, 4, 2 },
@@ -791,7 +769,6 @@ static void assert_few(ndr_matmul_request product, const char *options)
 
 static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(void **state)
 {
-    (void)state;
     ndr_caps caps = caps_of(&gpu);
     assert_takes_for_both("few", &caps, 1, 4096, 4096);
     assert_takes_for_both("few", &caps, 8, 4096, 4096);
@@ -825,7 +802,6 @@ static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(voi
 /* A strip is 16 vectors wide if such strips occupy the units: for few rows more than once, for more rows once. */
 static void test_tuning__of_few_rows_takes_wider_strips_for_more_rows(void **state)
 {
-    (void)state;
     static const struct {
         size_t m, n;
         const char *width;
@@ -843,7 +819,6 @@ static void test_tuning__of_few_rows_takes_wider_strips_for_more_rows(void **sta
 /* Such groups cover c, and a vector is not wider than what divides all rows. */
 static void test_tuning__of_few_rows_or_columns_covers_c(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_of(&gpu);
     for (size_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(batches); ++i)
         for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
@@ -873,7 +848,6 @@ static void test_tuning__of_few_rows_or_columns_covers_c(void **state)
 /* Such a CPU's registers hold several items, like a GPU's. */
 static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void **state)
 {
-    (void)state;
     ndr_caps some = caps_of(&cpu);
     for (some.info.native_f32_width = 0; some.info.native_f32_width < 3; ++some.info.native_f32_width) {
         const bool has_vectors = some.info.native_f32_width == 2;
@@ -886,7 +860,6 @@ static void test_tuning__takes_groups_on_cpus_without_vectors_of_their_own(void 
 static void check_choice(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant,
                          const void *request, const ndr_op_plan *plan)
 {
-    (void)plan;
     const ndr_op_variant *plainest = ndr_op_select(operation, caps, ~0u, NULL, request);
     assert_int_equal(plainest->needs, 0);
     assert_null(ndr_op_cannot(plainest, request));
@@ -899,7 +872,6 @@ static void check_choice(const ndr_caps *caps, const ndr_operation *operation, c
 
 static void test_tuning__always_finds_a_variant_that_can(void **state)
 {
-    (void)state;
     check_everything(check_choice);
 }
 
@@ -928,7 +900,6 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
 
 static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
 {
-    (void)state;
     const ndr_caps on_cpu = caps_of(&cpu), on_gpu = caps_of(&gpu);
     const ndr_matmul_request product = product_of(64, 64, 64, NDR_DTYPE_F32);
     assert_explains(&ndr_matmul_operation, &on_cpu, NULL, &product,
@@ -958,7 +929,6 @@ static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void
 static void check_fit(const ndr_caps *caps, const ndr_operation *operation, const ndr_op_variant *variant, const void *request,
                       const ndr_op_plan *plan)
 {
-    (void)request;
     char file[128];
     const char *const name = is_variant(variant, "copied") ? "look_back" : variant->name;
     snprintf(file, sizeof file, "%s/%s.cl", operation->name, name);
@@ -984,7 +954,6 @@ static void check_fit(const ndr_caps *caps, const ndr_operation *operation, cons
 
 static void test_tuning__fits_every_device(void **state)
 {
-    (void)state;
     check_everything(check_fit);
 }
 
@@ -1009,7 +978,6 @@ static void assert_takes_block(unsigned features, unsigned rows, unsigned vector
 
 static void test_tuning__of_products_takes_the_block_that_the_registers_hold(void **state)
 {
-    (void)state;
     assert_takes_block(NDR_CORE_AVX512F, 8, 3, 16);
     assert_takes_block(NDR_CORE_AVX | NDR_CORE_FMA, 4, 3, 8);
     assert_takes_block(NDR_CORE_AVX, 4, 2, 8);
@@ -1022,7 +990,6 @@ static void test_tuning__of_products_takes_the_block_that_the_registers_hold(voi
  * below 2^17. */
 static void test_tuning__of_products_gives_items_rows_or_parts_of_rows(void **state)
 {
-    (void)state;
     static const struct {
         unsigned features;
         size_t size, rows, cols;
@@ -1072,7 +1039,6 @@ static void assert_takes_even(unsigned features, size_t m, size_t n, const char 
 
 static void test_tuning__of_batches_takes_a_block_that_divides_the_products(void **state)
 {
-    (void)state;
     enum { AVX2 = NDR_CORE_AVX | NDR_CORE_FMA };
     assert_takes_even(NDR_CORE_AVX512F, 16, 16, " -DMR=16 -DVECTORS=1 ", true);
     assert_takes_even(NDR_CORE_AVX512F, 32, 32, " -DMR=8 -DVECTORS=2 ", true);
@@ -1102,7 +1068,6 @@ static void assert_takes_options(unsigned features, ndr_dtype dtype, size_t m, s
 
 static void test_tuning__of_products_takes_vectors_that_are_not_wider_than_c(void **state)
 {
-    (void)state;
     assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 16, " -DLANES=16 ");
     assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 15, " -DLANES=8 ");
     assert_takes_options(NDR_CORE_AVX512F, NDR_DTYPE_F32, 64, 7, " -DLANES=4 ");
@@ -1114,7 +1079,6 @@ static void test_tuning__of_products_takes_vectors_that_are_not_wider_than_c(voi
 
 static void test_tuning__of_products_of_one_vector_of_columns_takes_more_rows(void **state)
 {
-    (void)state;
     enum { AVX2 = NDR_CORE_AVX | NDR_CORE_FMA };
     assert_takes_options(AVX2, NDR_DTYPE_F32, 64, 8, " -DMR=8 -DVECTORS=1 ");
     assert_takes_options(AVX2, NDR_DTYPE_F32, 8, 8, " -DMR=8 -DVECTORS=1 ");
@@ -1129,7 +1093,6 @@ static void test_tuning__of_products_of_one_vector_of_columns_takes_more_rows(vo
  * which get 8 groups each, or 2 if those are small. */
 static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small(void **state)
 {
-    (void)state;
     assert_takes_items(1, 16, 1, 2);
     assert_takes_items(3, 16, 3, 1); /* one block of 16 rows each */
     assert_takes_items(3, 17, 3, 2);
@@ -1146,7 +1109,6 @@ static void test_tuning__of_batches_gives_items_whole_products_if_they_are_small
 
 static void test_tuning__of_batches_gives_many_units_fewer_groups(void **state)
 {
-    (void)state;
     ndr_caps caps = caps_of(&cpu);
     caps.info.compute_units = 16;
     const ndr_matmul_request small = batch_of(1000, 16, 16, 16, NDR_DTYPE_F32);
@@ -1160,7 +1122,6 @@ static void test_tuning__of_batches_gives_many_units_fewer_groups(void **state)
 /* What ndr_tune() found for one product says nothing of a batch. */
 static void test_tuning__of_batches_is_apart_from_that_of_single_products(void **state)
 {
-    (void)state;
     const ndr_matmul_request one = product_of(64, 64, 64, NDR_DTYPE_F32), two = batch_of(2, 64, 64, 64, NDR_DTYPE_F32);
     assert_int_not_equal(ndr_matmul_class_of(&one), ndr_matmul_class_of(&two));
 }
@@ -1168,7 +1129,6 @@ static void test_tuning__of_batches_is_apart_from_that_of_single_products(void *
 /* A unit of this GPU holds two groups of a tile without slices: 198 tiles are enough. */
 static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **state)
 {
-    (void)state;
     static const struct {
         size_t count, size;
         const char *tile;
@@ -1195,7 +1155,6 @@ static void test_tuning__of_batches_takes_tiles_that_one_product_fills(void **st
  * that do not fill the last round of units are computed in parts of the depth. */
 static void test_tuning__of_products_takes_tiles_that_fit_the_registers(void **state)
 {
-    (void)state;
     static const struct {
         unsigned registers;
         size_t size;
@@ -1242,7 +1201,6 @@ static size_t block_rows_of(const ndr_op_plan *plan, size_t *depth)
 
 static void test_tuning__of_products_fits_the_caches(void **state)
 {
-    (void)state;
     static const size_t first[] = { 8 << 10, 32 << 10, 48 << 10, 1 << 20 };
     static const size_t second[] = { 64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20 };
     static const unsigned features[] = { 0, NDR_CORE_AVX | NDR_CORE_FMA, NDR_CORE_AVX512F };
@@ -1267,7 +1225,6 @@ static void test_tuning__of_products_fits_the_caches(void **state)
 
 static void test_tuning__of_products_copies_what_exceeds_half_of_the_second_cache(void **state)
 {
-    (void)state;
     const ndr_caps on_cpu = caps_of(&cpu);
     ndr_matmul_request product = product_of(512, 512, 512, NDR_DTYPE_F32); /* b has 1 MiB */
     product.core.second_cache_bytes = 2 << 20;
@@ -1278,7 +1235,6 @@ static void test_tuning__of_products_copies_what_exceeds_half_of_the_second_cach
 
 static void test_tuning__of_chunks_covers_each_element_once(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (ndr_reduce_method method = NDR_REDUCE_TREE; method <= NDR_REDUCE_ATOMIC; ++method) {
             const ndr_reduce_request sum = sum_of(counts[i], method, NDR_DTYPE_F32);
@@ -1307,7 +1263,6 @@ static void check_shares(const ndr_caps *caps, uint64_t count, ndr_reduce_method
 
 static void test_tuning__of_groups_shares_the_tiles_out_evenly(void **state)
 {
-    (void)state;
     const ndr_caps caps = caps_of(&gpu);
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (ndr_dtype dtype = NDR_DTYPE_F32; dtype <= NDR_DTYPE_F64; ++dtype) {
@@ -1353,7 +1308,6 @@ static void check_compute_units(const ndr_device_info *info, const ndr_reduce_re
 
 static void test_tuning__of_a_reduction_keeps_its_bits_on_any_number_of_compute_units(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(counts); ++i)
         for (unsigned method = NDR_REDUCE_TREE; method <= NDR_REDUCE_RECURSIVE; ++method) {
             const ndr_reduce_request sum = sum_of(counts[i], (ndr_reduce_method)method, NDR_DTYPE_F32);
@@ -1364,7 +1318,6 @@ static void test_tuning__of_a_reduction_keeps_its_bits_on_any_number_of_compute_
 
 static void test_tuning__lets_few_chunks_meet_in_one_atomic(void **state)
 {
-    (void)state;
     static const char *const names[] = { "atomic_chunks", "atomic_chunks_two_launches" };
     const ndr_caps caps = caps_of(&cpu);
     const ndr_reduce_request sum = sum_of(SIZE_MAX / 16, NDR_REDUCE_ATOMIC, NDR_DTYPE_F32);

@@ -43,7 +43,6 @@ static void open_made(void)
 
 static int begin(void **state)
 {
-    (void)state;
     char command[2200];
     snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", folder, folder);
     if (system(command) == -1) return -1;
@@ -63,7 +62,6 @@ static int begin_with_ptx(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     ndr_context_destroy(made);
     restore_env();
     return 0;
@@ -115,7 +113,6 @@ static void assert_one_call_each(const record *r, size_t count)
 
 static void test_warm__makes_later_requests_hits(void **state)
 {
-    (void)state;
     ndr_warm_desc descs[KERNELS];
     ndr_cache_info info;
     record progress = { 0 };
@@ -143,7 +140,6 @@ static void test_warm__makes_later_requests_hits(void **state)
 
 static void test_warm__keeps_a_kernel_that_computes_the_same(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = desc_of(KERNELS - 1);
     const ndr_warm_desc warm = { .kernel = &desc };
     int value = 5;
@@ -163,7 +159,6 @@ static void test_warm__keeps_a_kernel_that_computes_the_same(void **state)
 
 static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **state)
 {
-    (void)state;
     ndr_warm_desc descs[KERNELS];
     record progress = { 0 };
     fill_descs(descs);
@@ -185,7 +180,6 @@ static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **st
 
 static void test_warm__keeps_a_program_without_the_name_of_a_kernel(void **state)
 {
-    (void)state;
     ndr_cache_info info;
     ndr_kernel *kernel;
     ndr_kernel_desc desc = desc_of(0);
@@ -201,7 +195,6 @@ static void test_warm__keeps_a_program_without_the_name_of_a_kernel(void **state
 
 static void test_warm__refuses_a_program_without_kernels(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .source = "int one(int x) { return x + 1; }\n" };
     assert_refused(NDR_NOT_FOUND, ndr_cache_warm(made, &(ndr_warm_desc){ .kernel = &desc }, 1, NULL, NULL),
                    "descs[0]: \"source\" has no kernel");
@@ -209,7 +202,6 @@ static void test_warm__refuses_a_program_without_kernels(void **state)
 
 static void test_warm__needs_a_store(void **state)
 {
-    (void)state;
     const ndr_kernel_desc kernel = desc_of(0);
     const ndr_warm_desc desc = { .kernel = &kernel };
     record progress = { 0 };
@@ -224,7 +216,6 @@ static void test_warm__needs_a_store(void **state)
 /* A file where the folder should be: a user who may write everywhere cannot write there either. */
 static void test_warm__says_what_the_store_does_not_take(void **state)
 {
-    (void)state;
     const ndr_kernel_desc kernel = desc_of(0);
     const ndr_warm_desc desc = { .kernel = &kernel };
     record progress = { 0 };
@@ -245,7 +236,6 @@ static cl_int CL_API_CALL fail_at_binary(cl_program p, cl_program_info what, siz
 /* Two kernels of one program: the driver is asked once. */
 static void test_warm__passes_on_the_driver_s_call_and_code(void **state)
 {
-    (void)state;
     const ndr_kernel_desc one = desc_of(0), two = desc_of(PROGRAMS);
     const ndr_warm_desc descs[] = { { .kernel = &one }, { .kernel = &two } };
     record progress = { 0 };
@@ -261,7 +251,6 @@ static void test_warm__passes_on_the_driver_s_call_and_code(void **state)
 
 static void test_warm__passes_on_the_log_of_a_build(void **state)
 {
-    (void)state;
     const ndr_kernel_desc wrong = { .name = "one", .source = "kernel void one(global int *x) { x[0] = nowhere; }\n" };
     const ndr_warm_desc descs[] = { { .kernel = &wrong } };
     assert_refused(NDR_BUILD_FAILED, ndr_cache_warm(made, descs, 1, NULL, NULL), "1 of 1 elements", "nowhere");
@@ -272,7 +261,6 @@ static void test_warm__passes_on_the_log_of_a_build(void **state)
 
 static void test_warm__refuses_what_is_missing_and_takes_nothing(void **state)
 {
-    (void)state;
     const ndr_kernel_desc kernel = desc_of(0);
     const ndr_warm_desc desc = { .kernel = &kernel };
     assert_refused(NDR_BAD_ARGUMENT, ndr_cache_warm(NULL, &desc, 1, NULL, NULL), "ndr_cache_warm: context is NULL");
@@ -283,7 +271,6 @@ static void test_warm__refuses_what_is_missing_and_takes_nothing(void **state)
 
 static void test_warm__takes_the_kernels_of_operations(void **state)
 {
-    (void)state;
     ndr_cache_info info;
     const ndr_reduce_desc sum = { .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .count = 100000 };
     const ndr_matrix square = { .rows = 40, .cols = 40 };
@@ -316,7 +303,6 @@ static void test_warm__takes_the_kernels_of_operations(void **state)
 
 static void test_warm__refuses_an_element_that_is_not_one_thing(void **state)
 {
-    (void)state;
     const ndr_kernel_desc kernel = desc_of(0);
     const ndr_reduce_desc typeless = { .op = NDR_OP_SUM };
     const ndr_matmul_desc empty = { .dtype = NDR_DTYPE_F32 };
@@ -347,7 +333,6 @@ static void *warm_all(void *failed)
 
 static void test_warm__may_run_twice_at_once(void **state)
 {
-    (void)state;
     pthread_t threads[2];
     bool failed[2] = { false, false };
     fill_descs(all);

@@ -12,7 +12,6 @@
 
 static void test_workspace__begins_with_zeros_and_grows(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_workspace *workspace;
     assert_ok(ndr_queue_create(context, NULL, &line));
@@ -34,7 +33,6 @@ static void test_workspace__begins_with_zeros_and_grows(void **state)
 
 static void test_workspace__that_cannot_be_had_is_refused_and_not_lent(void **state)
 {
-    (void)state;
     ndr_workspace *workspace = NULL;
     assert_refused(NDR_LIMIT_EXCEEDED, ndr_workspace_borrow(queue, SIZE_MAX, &workspace), "a buffer of");
     assert_null(workspace);
@@ -45,7 +43,6 @@ static void test_workspace__that_cannot_be_had_is_refused_and_not_lent(void **st
 /* Marks of a new workspace are 0, and those of other launches hold other numbers. */
 static void test_workspace__gives_each_launch_a_number_of_its_own(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_workspace *workspace;
     assert_ok(ndr_queue_create(context, NULL, &line));
@@ -76,7 +73,6 @@ static void spoil(ndr_queue *line, ndr_buffer *buffer, uint32_t number)
 
 static void test_workspace__keeps_numbered_words_until_they_are_too_few(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_workspace *workspace;
     ndr_buffer *first, *again, *larger;
@@ -104,7 +100,6 @@ static void test_workspace__keeps_numbered_words_until_they_are_too_few(void **s
 /* Numbers of 32 bits come again. */
 static void test_workspace__renews_numbered_words_before_a_number_comes_again(void **state)
 {
-    (void)state;
     enum { MOST = 5 };
     const unsigned before = ndr_max_numbers;
     ndr_queue *line;
@@ -199,7 +194,6 @@ static void check_after_failures(const ndr_op_variant *variant)
 
 static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ndr_reduce_operation.variant_count; ++i) {
         const ndr_op_variant *variant = ndr_reduce_operation.variants[i];
         if (!takes_variant(&ndr_reduce_operation, variant) || !strstr(variant->name, "chunks")) continue; /* others use no slot */
@@ -212,7 +206,6 @@ static void test_workspace__that_a_failed_launch_spoilt_serves_the_next(void **s
 /* Zeros that a queue writes fail with the work before them. Then memory holds what it held before. */
 static void test_workspace__made_behind_work_that_fails_serves_the_next(void **state)
 {
-    (void)state;
     enum { BYTES = 1 << 19, MARK = 0x25252525 };
     skip_where_launches_are_waited_for();
     skip_without(!quick(), "a simulator runs work when it is enqueued");
@@ -321,7 +314,6 @@ static void check_waiting(void (*check)(const ndr_operation *operation))
 
 static void test_workspace__that_a_failed_launch_spoilt_serves_scans_and_sorts(void **state)
 {
-    (void)state;
     check_waiting(check_runs_after_failures);
 }
 
@@ -353,7 +345,6 @@ static void check_sums(ndr_queue *line, ndr_buffer *input, ndr_reduce_method met
 
 static void test_workspace__keeps_reductions_apart_on_a_queue_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *line = out_of_order_line();
     skip_without(line, "the device has no out-of-order queues");
     ndr_buffer *input = ones();
@@ -400,7 +391,6 @@ static void check_runs_out_of_order(const ndr_operation *operation)
 
 static void test_workspace__keeps_scans_and_sorts_apart_on_a_queue_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *line = out_of_order_line();
     skip_without(line, "the device has no out-of-order queues");
     ndr_queue_destroy(line);
@@ -431,7 +421,6 @@ static void check_products(ndr_queue *line, ndr_buffer *ones_of_f32)
 
 static void test_workspace__keeps_products_apart_on_a_queue_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *line = out_of_order_line();
     skip_without(line, "the device has no out-of-order queues");
     static float host[60 * 100];
@@ -450,7 +439,6 @@ static void test_workspace__keeps_products_apart_on_a_queue_out_of_order(void **
 /* What waits for failed work is refused, so the workspace stops waiting for that work. */
 static void test_workspace__of_a_queue_out_of_order_does_not_wait_for_work_that_failed(void **state)
 {
-    (void)state;
     ndr_queue *line = out_of_order_line();
     skip_without(line, "the device has no out-of-order queues");
     ndr_event *failed;

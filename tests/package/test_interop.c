@@ -100,7 +100,6 @@ static void expect_all(const float *got)
 
 static void test_interop__mixes_opencl_clblast_and_libndr_on_one_queue(void **state)
 {
-    (void)state;
     static float got[N + 1];
     run_all(context, queue, ndr_queue_cl(queue), got);
     expect_all(got);
@@ -115,7 +114,6 @@ static void test_interop__mixes_opencl_clblast_and_libndr_on_one_queue(void **st
 
 static void test_interop__mixes_opencl_clblast_and_libndr_on_one_queue(void **state)
 {
-    (void)state;
     skip_without(false, "built without CLBlast (Debian: libclblast-dev)");
 }
 
@@ -185,7 +183,6 @@ static void enqueue_plan(clfftPlanHandle plan, clfftDirection direction, cl_comm
 /* A kernel of libndr turns the phases of the spectrum, so that the inverse transform gives the input, rotated. */
 static void test_interop__transforms_buffers_of_libndr_by_clfft(void **state)
 {
-    (void)state;
     complex_number x[LENGTH], phases[LENGTH], spectrum[LENGTH], rotated[LENGTH], got[LENGTH];
     for (size_t i = 0; i < LENGTH; ++i) {
         x[i] = (complex_number){ (float)(i * i % 17) / 16, (float)(i % 5) / 4 };
@@ -215,7 +212,6 @@ static void test_interop__transforms_buffers_of_libndr_by_clfft(void **state)
 
 static void test_interop__transforms_buffers_of_libndr_by_clfft(void **state)
 {
-    (void)state;
     skip_without(false, "built without clFFT (Debian: libclfft-dev)");
 }
 

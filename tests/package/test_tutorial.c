@@ -53,7 +53,6 @@ static void transpose(ndr_kernel *kernel, ndr_nd_range range)
 
 static void test_tutorial__transposes_any_size_at_any_edge(void **state)
 {
-    (void)state;
     static const size_t globals[][2] = { { 1, 1 }, { 16, 16 }, { 1, 37 }, { 31, 1 }, { 17, 31 }, { 32, 29 }, { 40, 39 } };
     static const size_t locals[][2] = { { 1, 1 }, { 4, 4 }, { 16, 16 }, { 2, 8 }, { 5, 3 }, { 1, 7 }, { 32, 1 } };
     ndr_kernel *kernel = kernel_of(page_block("transpose.cl"), "transpose");

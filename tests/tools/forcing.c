@@ -137,7 +137,6 @@ static bool is_in_part(size_t number)
  * refused, unless its groups wait for each other. */
 static int check_built(void **state)
 {
-    (void)state;
     ndr_choices *choices;
     assert_ok(ndr_choices_get(context, &choices));
     const unsigned lacks = atomic_load(&choices->lacks);

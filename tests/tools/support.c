@@ -20,7 +20,6 @@ static uint64_t day(void)
 
 int open_device(void **state)
 {
-    (void)state;
     setenv("NDR_CACHE", "off", 0); /* as CTest sets it: a test run by hand does not write to the user's store */
     if (ndr_context_create(NULL, &context) != NDR_OK
         || ndr_queue_create(context, &(ndr_queue_desc){ .is_profiling = true }, &queue) != NDR_OK
@@ -34,7 +33,6 @@ int open_device(void **state)
 
 int close_device(void **state)
 {
-    (void)state;
     /* PoCL crashes if it still compiles a launch when the process ends. */
     if (queue) NDR_IGNORE(ndr_queue_finish_within(queue, UINT64_C(10000000000)));
     ndr_queue_destroy(queue);

@@ -72,7 +72,6 @@ static void assert_numbers(const char *text, const char *expected)
 
 static void test_argument__makes_the_numbers_of_every_type(void **state)
 {
-    (void)state;
     assert_numbers("1,-2,127:i8", "1 -2 127");
     assert_numbers("0,255:u8", "0 255");
     assert_numbers("-32768:i16", "-32768");
@@ -93,7 +92,6 @@ static void test_argument__makes_the_numbers_of_every_type(void **state)
 
 static void test_argument__makes_memory(void **state)
 {
-    (void)state;
     assert_numbers("iota:i32", "0 1 2 3");
     assert_numbers("iota:5:-2:i8[3]", "5 3 1");
     assert_numbers("iota:0:0.5:f32x2[2]", "0 0.5 1 1.5");
@@ -107,7 +105,6 @@ static void test_argument__makes_memory(void **state)
 
 static void test_argument__makes_the_same_random_numbers_everywhere(void **state)
 {
-    (void)state;
     assert_numbers("random:42:u8[4]", "149 3 82 148");
     assert_numbers("random:42:-3..3:i32[4]", "2 2 -3 -1");
     assert_numbers("random:1:0..0:f32[2]", "0 0");
@@ -115,7 +112,6 @@ static void test_argument__makes_the_same_random_numbers_everywhere(void **state
 
 static void test_argument__knows_floats_of_16_bits(void **state)
 {
-    (void)state;
     static const ndr_dtype narrow[] = { NDR_DTYPE_F16, NDR_DTYPE_BF16 };
     for (size_t t = 0; t < 2; ++t)
         for (unsigned all = 0; all < 65536; ++all) {
@@ -151,7 +147,6 @@ static void test_argument__knows_floats_of_16_bits(void **state)
 
 static void test_argument__that_is_wrong_is_refused_with_the_fix(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *sentence;
     } wrong[] = {
@@ -203,7 +198,6 @@ static void write_bytes(const char *path, const void *bytes, size_t count)
 
 static void test_file__comes_back_as_it_was_saved(void **state)
 {
-    (void)state;
     static const char *const texts[] = { "iota:i8[5]",     "iota:u16[2x3]",  "iota:f16[4]",  "iota:f32[2x3x4]",
                                          "iota:f64[1]",    "iota:u64[0]",    "iota:bf16[3]", "iota:float3[2]",
                                          "iota:int4[2x2]", "iota:uchar16[3]" };
@@ -227,7 +221,6 @@ static void test_file__comes_back_as_it_was_saved(void **state)
 
 static void test_file__is_an_image_in_bytes_and_in_floats(void **state)
 {
-    (void)state;
     static const char text[] = "P3\n# two pixels\n2 1\n255\n0 51 255  102 153 204\n";
     contents c, again;
     write_bytes("two.ppm", text, strlen(text));
@@ -246,7 +239,6 @@ static void test_file__is_an_image_in_bytes_and_in_floats(void **state)
 
 static void test_file__has_samples_of_sixteen_bits(void **state)
 {
-    (void)state;
     static const char bytes[] = "P5 1 2 1000\n\x01\x02\x03\xe8";
     contents c;
     write_bytes("wide.pgm", bytes, sizeof bytes - 1);
@@ -258,7 +250,6 @@ static void test_file__has_samples_of_sixteen_bits(void **state)
 
 static void test_file__replaces_the_old_one_or_leaves_it(void **state)
 {
-    (void)state;
     contents c;
     write_bytes("kept.ppm", "old", 3);
     assert_int_equal(make("iota:f32[3]", &c), DONE);
@@ -285,7 +276,6 @@ static void write_npy(const char *path, const char *header)
 
 static void test_file__of_numpy_that_is_wrong_is_refused_with_the_fix(void **state)
 {
-    (void)state;
     static const struct {
         const char *header, *sentence;
     } wrong[] = {
@@ -333,7 +323,6 @@ static unsigned any(unsigned below)
 
 static void test_argument__of_random_pieces_gives_a_sentence_or_memory(void **state)
 {
-    (void)state;
     static const char *const pieces[] = { "x",
                                           "=",
                                           ":",
@@ -408,7 +397,6 @@ static void spoil(const char *path, const void *good, size_t count)
 
 static void test_file__that_is_spoilt_gives_a_sentence_or_memory(void **state)
 {
-    (void)state;
     unsigned char *npy;
     size_t count;
     contents c;

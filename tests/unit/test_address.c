@@ -62,7 +62,6 @@ static void skip_without_addresses(void) { skip_without(device.has_buffer_addres
 
 static void test_address__is_offered_as_the_driver_says(void **state)
 {
-    (void)state;
     char text[8192] = "";
     assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof text, text, NULL), CL_SUCCESS);
     assert_int_equal(device.has_buffer_addresses, strstr(text, "cl_ext_buffer_device_address") != NULL);
@@ -70,7 +69,6 @@ static void test_address__is_offered_as_the_driver_says(void **state)
 
 static void test_address__is_refused_where_it_is_lacking(void **state)
 {
-    (void)state;
     skip_without(!device.has_buffer_addresses, "buffers have addresses");
     ndr_buffer *made = NULL;
     assert_refused(NDR_UNSUPPORTED,
@@ -81,7 +79,6 @@ static void test_address__is_refused_where_it_is_lacking(void **state)
 
 static void test_address__of_a_buffer_without_one_is_refused(void **state)
 {
-    (void)state;
     ndr_buffer *plain = buffer_of(8, NULL);
     uint64_t address = 7;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_get_address(plain, &address), "created without an address",
@@ -94,7 +91,6 @@ static void test_address__of_a_buffer_without_one_is_refused(void **state)
 
 static void test_address__of_a_view_is_inside_the_buffer(void **state)
 {
-    (void)state;
     skip_without_addresses();
     const size_t align = device.view_align_bytes;
     ndr_buffer *whole = addressed(context, 4 * align, NULL), *other = addressed(context, 4 * align, NULL), *view, *inner, *empty;
@@ -119,7 +115,6 @@ static void test_address__of_a_view_is_inside_the_buffer(void **state)
 /* Nodes 0, 2, 4 ... are in one buffer, 1, 3, 5 ... in a view of another. The device links and walks them. */
 static void test_address__kernels_follow_those_in_memory(void **state)
 {
-    (void)state;
     enum { NODES = 1009 };
     static node got[NODES];
     skip_without_addresses();
@@ -150,7 +145,6 @@ static void test_address__kernels_follow_those_in_memory(void **state)
 
 static void test_address__kernels_follow_those_in_structs(void **state)
 {
-    (void)state;
     static const int32_t contents[] = { 10, 11, 12, 13 };
     int32_t got[4];
     skip_without_addresses();
@@ -171,7 +165,6 @@ static void test_address__kernels_follow_those_in_structs(void **state)
 
 static void test_address__declarations_are_checked(void **state)
 {
-    (void)state;
     ndr_kernel *open = kernel_of(source, "open_box");
     const box b = { 0, 1 };
     const ndr_range one = ndr_range_1d(1);
@@ -196,7 +189,6 @@ static void test_address__declarations_are_checked(void **state)
 
 static void test_address__mapped_buffer_is_refused(void **state)
 {
-    (void)state;
     void *host;
     skip_without_addresses();
     ndr_kernel *open = kernel_of(source, "open_box");
@@ -214,7 +206,6 @@ static void test_address__mapped_buffer_is_refused(void **state)
 /* OpenCL knows nothing of the use, so the memory must stay until the work has ended, behind a view, too. */
 static void test_address__destroying_waits_for_its_users(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without_addresses();
     ndr_buffer *whole = addressed(context, 8, NULL), *view;
@@ -247,7 +238,6 @@ static cl_int CL_API_CALL record_info(cl_kernel kernel, cl_kernel_exec_info name
 
 static void test_address__is_declared_to_the_driver(void **state)
 {
-    (void)state;
     skip_without_addresses();
     ndr_buffer *x = addressed(context, 8, NULL), *y = addressed(context, 8, NULL);
     const box b = { address_of(x), 1 };
@@ -269,7 +259,6 @@ static void test_address__is_declared_to_the_driver(void **state)
 
 static void test_address__guard_zones_find_writes_outside(void **state)
 {
-    (void)state;
     skip_without_addresses();
     ndr_context *made = NULL;
     ndr_queue *line = NULL;

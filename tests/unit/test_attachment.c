@@ -33,7 +33,6 @@ static const ndr_attachment_kind plain_kind = { "a plain one", sizeof(numbered),
 
 static int forget(void **state)
 {
-    (void)state;
     atomic_store(&opened_count, 0);
     atomic_store(&closed_count, 0);
     return 0;
@@ -50,7 +49,6 @@ static numbered *get(ndr_attachments *list, const ndr_attachment_kind *kind)
 
 static void test_attachment__is_made_once_for_each_kind(void **state)
 {
-    (void)state;
     ndr_attachments list = NULL;
     numbered *first = get(&list, &first_kind), *second = get(&list, &second_kind);
     assert_int_equal(first->number, 1);
@@ -64,7 +62,6 @@ static void test_attachment__is_made_once_for_each_kind(void **state)
 
 static void test_attachment__is_closed_once_and_the_newest_first(void **state)
 {
-    (void)state;
     ndr_attachments list = NULL;
     (void)get(&list, &first_kind);
     (void)get(&list, &plain_kind);
@@ -79,7 +76,6 @@ static void test_attachment__is_closed_once_and_the_newest_first(void **state)
 
 static void test_attachment__that_has_no_memory_is_refused(void **state)
 {
-    (void)state;
     static const ndr_attachment_kind huge = { "a mountain", SIZE_MAX, NDR_LOCK_REGISTRY, NULL, NULL };
     ndr_attachments list = NULL;
     ndr_attachment *found = NULL;
@@ -114,7 +110,6 @@ static void *seek(void *seeker_)
 
 static void test_attachment__is_the_same_for_all_threads(void **state)
 {
-    (void)state;
     ndr_attachments list = NULL;
     seeker seekers[THREADS];
     pthread_t threads[THREADS];

@@ -120,7 +120,6 @@ static void check_ways(span s)
 
 static void test_transfer__moves_any_bytes_in_each_way(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 4096, 4097, 65521, (1 << 20) - 1, 1 << 20, (1 << 20) + 1 };
     const size_t count = quick() ? 4 : 8;
     for (size_t i = 0; i < count; ++i) check_ways((span){ i % 3, i % 2 ? 129 : 0, sizes[i] });
@@ -129,7 +128,6 @@ static void test_transfer__moves_any_bytes_in_each_way(void **state)
 /* With the least pieces, so that slots are used again and the last piece has any length. */
 static void test_transfer__in_many_pieces(void **state)
 {
-    (void)state;
     const size_t largest = ndr_max_piece_bytes;
     uint64_t random = number_from_env("NDR_TEST_SEED", (uint64_t)time(NULL));
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)random);
@@ -145,7 +143,6 @@ static void test_transfer__in_many_pieces(void **state)
 
 static void test_transfer__keeps_its_memory_for_the_next_one(void **state)
 {
-    (void)state;
     ndr_buffer *from = buffer_of(100, sent), *to = other_buffer(100);
     ndr_pinned *kept[2];
     for (int i = 0; i < 2; ++i) {
@@ -164,7 +161,6 @@ static void test_transfer__keeps_its_memory_for_the_next_one(void **state)
 
 static void test_transfer__between_views(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes;
     ndr_buffer *from = buffer_of(3 * align, sent), *to = other_buffer(3 * align), *left, *right;
     assert_ok(ndr_buffer_create_view(from, align, align, &left));
@@ -189,7 +185,6 @@ static void test_transfer__between_views(void **state)
 
 static void test_transfer__within_a_context_is_a_copy(void **state)
 {
-    (void)state;
     ndr_queue *second;
     ndr_event *done;
     assert_ok(ndr_queue_create(context, NULL, &second));
@@ -242,7 +237,6 @@ static void check_order(ndr_context *to_context, ndr_queue *to_queue, bool gates
 
 static void test_transfer__is_a_command_of_both_queues(void **state)
 {
-    (void)state;
     ndr_queue *second;
     assert_ok(ndr_queue_create(context, NULL, &second));
     for (int gates_to = 0; gates_to < 2; ++gates_to) {
@@ -254,7 +248,6 @@ static void test_transfer__is_a_command_of_both_queues(void **state)
 
 static void test_transfer__waits_for_the_events_of_both_sides(void **state)
 {
-    (void)state;
     ndr_buffer *from = buffer_of(100, sent), *to = other_buffer(100);
     ndr_event *gates[2], *done;
     ndr_event_state now;
@@ -283,7 +276,6 @@ static void test_transfer__waits_for_the_events_of_both_sides(void **state)
 
 static void test_transfer__outlives_the_objects_that_it_was_made_with(void **state)
 {
-    (void)state;
     ndr_context *short_lived;
     ndr_queue *line;
     ndr_buffer *from, *to = other_buffer(MAX_BYTES);
@@ -308,7 +300,6 @@ static void test_transfer__outlives_the_objects_that_it_was_made_with(void **sta
 
 static void test_transfer__fails_with_the_work_before_it(void **state)
 {
-    (void)state;
     for (int fails_to = 0; fails_to < 2; ++fails_to) {
         ndr_queue *line, *far;
         ndr_event *gate, *done, *behind;
@@ -338,7 +329,6 @@ static void test_transfer__fails_with_the_work_before_it(void **state)
 
 static void test_transfer__refuses_what_it_cannot_do(void **state)
 {
-    (void)state;
     ndr_buffer *from = buffer_of(100, sent), *to = other_buffer(100), *closed;
     void *mapped;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_transfer(NULL, from, 0, other_queue, to, 0, 1, NULL),

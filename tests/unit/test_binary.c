@@ -24,7 +24,6 @@ static __typeof__(clCreateProgramWithBinary) *real_binary;
 
 static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level, (void)user;
     ndr_text_add(&logged, "%s: %s\n", id, text);
 }
 
@@ -83,7 +82,6 @@ static int open_all(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     empty_store();
     setenv("NDR_CACHE", folder, 1);
     ndr_cl.clCreateProgramWithSource = count_source;
@@ -93,7 +91,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     ndr_cl.clCreateProgramWithSource = real_source;
     ndr_cl.clCreateProgramWithBinary = real_binary;
     empty_store();
@@ -189,7 +186,6 @@ static void assert_built(int step)
 
 static void test_binary__starts_warm_without_the_compiler(void **state)
 {
-    (void)state;
     fill_store();
     assert_taken(add_in_a_context("-DSTEP=3"));
     assert_taken(add_in_a_context("-DSTEP=3"));
@@ -199,7 +195,6 @@ static void test_binary__starts_warm_without_the_compiler(void **state)
 /* A change in any of the texts is another program. */
 static void test_binary__keeps_a_program_linked_of_several_texts(void **state)
 {
-    (void)state;
     skip_for_fault(driver_links_few_texts(), "most texts are not linked");
     static const char text[] = "int step(void);\nkernel void plus(global int *x) { x[0] = 100 + step(); }\n";
     static const char *const three[] = { "int step(void) { return 3; }\n", NULL };
@@ -222,7 +217,6 @@ static void test_binary__keeps_a_program_linked_of_several_texts(void **state)
 
 static void test_binary__counts_hits_and_misses(void **state)
 {
-    (void)state;
     ndr_context *first = open_context();
     const ndr_kernel_desc three = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
     assert_counts(first, 0, 0);
@@ -239,7 +233,6 @@ static void test_binary__counts_hits_and_misses(void **state)
 
 static void test_binary__refuses_to_tell_nothing_of_nothing(void **state)
 {
-    (void)state;
     ndr_cache_info info;
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_cache(NULL, &info), "ndr_context_get_cache: context is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_get_cache(context, NULL), "ndr_context_get_cache: info is NULL");
@@ -247,7 +240,6 @@ static void test_binary__refuses_to_tell_nothing_of_nothing(void **state)
 
 static void test_binary__keeps_nothing_where_the_store_is_off(void **state)
 {
-    (void)state;
     ndr_cache_info info;
     setenv("NDR_CACHE", "off", 1);
     assert_built(add_in_a_context("-DSTEP=3"));
@@ -311,7 +303,6 @@ static void assert_same_kernel(const ndr_kernel *a, const ndr_kernel *b)
 
 static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state)
 {
-    (void)state;
     enum { COUNT = sizeof many_names / sizeof many_names[0] };
     ndr_kernel_desc desc = { .source = many, .options = "-Ddouble4_or=int4" };
     ndr_kernel *cold[COUNT], *warm[COUNT], *other;
@@ -346,7 +337,6 @@ static void test_binary__knows_of_each_kernel_what_its_source_tells(void **state
 /* A driver tells an empty name for it. */
 static void test_binary__takes_a_parameter_without_a_name(void **state)
 {
-    (void)state;
     static const ndr_kernel_desc desc = {
         .name = "unnamed", .source = "kernel void unnamed(global int *x, int, local float *) { x[0] = 3; }\n"
     };
@@ -373,7 +363,6 @@ static void test_binary__takes_a_parameter_without_a_name(void **state)
 /* A reducer's operator and type decide what a launch accepts. */
 static void test_binary__knows_the_reducers_of_a_kernel(void **state)
 {
-    (void)state;
     static const char adding[] =
         "#include <ndr/reduction.clh>\n"
         "kernel void add(global const int *x, NDR_REDUCTION(1, (SUM, int, sum), (BIT_XOR, ushort, bits)))\n"
@@ -412,7 +401,6 @@ static void test_binary__knows_the_reducers_of_a_kernel(void **state)
 
 static void test_binary__has_the_log_of_its_build(void **state)
 {
-    (void)state;
     static const char source[] = "#warning look here\n"
                                  "kernel void warned(global int *x) { int unused; x[0] = 1; }\n";
     char cold[4096], warm[4096];
@@ -429,14 +417,12 @@ static void test_binary__has_the_log_of_its_build(void **state)
 static cl_int CL_API_CALL tell_no_arguments(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, size_t bytes,
                                             void *value, size_t *needed)
 {
-    (void)kernel, (void)index, (void)what, (void)bytes, (void)value, (void)needed;
     return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
 }
 
 /* Some drivers report no arguments for a binary. They are on disk, also for a kernel that comes back from OpenCL. */
 static void test_binary__does_not_ask_for_arguments(void **state)
 {
-    (void)state;
     static const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
     __typeof__(clGetKernelArgInfo) *const real_info = ndr_cl.clGetKernelArgInfo;
     ndr_kernel *again = NULL;
@@ -497,7 +483,6 @@ static cl_kernel load_binary(ndr_context *in, const unsigned char *binary, size_
 
 static void test_binary__knows_the_kernels_of_one_that_comes_back(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
     size_t count, again_count;
     setenv("NDR_CACHE", "off", 1);
@@ -530,7 +515,6 @@ static void test_binary__knows_the_kernels_of_one_that_comes_back(void **state)
 
 static void test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
     size_t count;
     setenv("NDR_CACHE", "off", 1);
@@ -565,7 +549,6 @@ static void test_binary__names_the_fix_for_a_kernel_that_nothing_is_known_of(voi
 
 static void test_binary__is_for_one_source_and_its_options(void **state)
 {
-    (void)state;
     fill_store();
     assert_int_equal(add_in_a_context("-DSTEP=4"), 4);
     assert_int_equal(taken, 0);
@@ -582,7 +565,6 @@ static void test_binary__is_for_one_source_and_its_options(void **state)
 
 static void test_binary__is_for_one_setting_of_the_driver(void **state)
 {
-    (void)state;
     fill_store();
     setenv("POCL_TEST_SETTING", "1", 1);
     assert_built(add_in_a_context("-DSTEP=3"));
@@ -609,7 +591,6 @@ static int included_number(const char *including, bool *is_taken)
 
 static void test_binary__sees_a_changed_file_that_is_included(void **state)
 {
-    (void)state;
     static const char by_name[] = "#include \"number.clh\"\nkernel void plus(global int *x) { x[0] += NUMBER; }\n";
     bool is_taken;
     write_file("number.clh", "#define NUMBER 5\n");
@@ -623,7 +604,6 @@ static void test_binary__sees_a_changed_file_that_is_included(void **state)
 
 static void test_binary__does_not_keep_what_only_the_compiler_can_read(void **state)
 {
-    (void)state;
     static const char by_macro[] = "#define TEXT(x) #x\n#define NAME(x) TEXT(x)\n#include NAME(number.clh)\n"
                                    "kernel void plus(global int *x) { x[0] += NUMBER; }\n";
     bool is_taken;
@@ -646,7 +626,6 @@ static void test_binary__does_not_keep_what_only_the_compiler_can_read(void **st
 
 static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
 {
-    (void)state;
     ndr_kernel *kernel;
     for (int i = 0; i < 2; ++i) {
         ndr_context *made = open_context();
@@ -662,7 +641,6 @@ static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
 
 static void test_binary__shows_the_driver_no_damaged_entry(void **state)
 {
-    (void)state;
     static unsigned char bytes[1 << 20];
     char path[2048];
     fill_store();
@@ -753,7 +731,6 @@ static void get_from_store(const ndr_kernel_desc *desc)
 
 static void test_binary__reads_no_entry_past_its_end(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "guarded", .source = many, .options = "-Ddouble4_or=int4" };
     const size_t rounds = (size_t)number_from_env("NDR_TEST_ROUNDS", 100);
     ndr_text question = { 0 }, value = { 0 };
@@ -783,7 +760,6 @@ static void test_binary__reads_no_entry_past_its_end(void **state)
 
 static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
 {
-    (void)state;
     static const char *const kernels[] = { "", "kernel plus", "kernel plus 4000000000 0 0 0 0\n",
                                            "kernel plus 2 0 0 0 0\n0 0 0 0 0 0 .x .int*\n",
                                            "kernel plus 1 - 0 0 0\n0 0 0 0 0 0 .x .int*\n",
@@ -849,7 +825,6 @@ static cl_kernel CL_API_CALL refuse_kernel(cl_program p, const char *name, cl_in
 
 static void test_binary__builds_what_the_driver_refuses(void **state)
 {
-    (void)state;
     fill_store();
     real_build = ndr_cl.clBuildProgram;
     real_kernel = ndr_cl.clCreateKernel;
@@ -877,13 +852,11 @@ static bool builds_first;
 static cl_int CL_API_CALL build_no_ptx(cl_program p, cl_uint count, const cl_device_id *devices, const char *options,
                                        void(CL_CALLBACK *notify)(cl_program, void *), void *user)
 {
-    (void)p, (void)count, (void)devices, (void)options, (void)notify, (void)user;
     return builds++ == 0 && builds_first ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
 static void test_binary__keeps_the_answer_of_a_probe(void **state)
 {
-    (void)state;
     static const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
     ndr_kernel *kernel;
     real_build = ndr_cl.clBuildProgram;
@@ -920,7 +893,6 @@ static cl_int CL_API_CALL fail_at_binary(cl_program p, cl_program_info what, siz
 
 static void test_binary__does_without_binaries(void **state)
 {
-    (void)state;
     real_info = ndr_cl.clGetProgramInfo;
     ndr_cl.clGetProgramInfo = have_no_binary;
     assert_built(add_in_a_context("-DSTEP=3"));
@@ -943,7 +915,6 @@ static cl_int CL_API_CALL count_requests(cl_program p, cl_program_info what, siz
 /* Drivers take long to make a binary, and may end the process where they lack their compiler's files. */
 static void test_binary__asks_for_no_binary_that_cannot_be_written(void **state)
 {
-    (void)state;
     char path[1100];
     assert_true((size_t)snprintf(path, sizeof path, "%s/no_folder", folder) < sizeof path);
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -963,7 +934,6 @@ static void test_binary__asks_for_no_binary_that_cannot_be_written(void **state)
 
 static void test_binary__does_without_a_folder(void **state)
 {
-    (void)state;
     write_file("no_folder", "");
     char path[1100];
     assert_non_null(getcwd(path, sizeof path - 16));
@@ -984,7 +954,6 @@ static void test_binary__does_without_a_folder(void **state)
 
 static void *add_in_a_thread(void *unused)
 {
-    (void)unused;
     ndr_context *made;
     ndr_kernel *kernel = NULL;
     const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
@@ -997,7 +966,6 @@ static void *add_in_a_thread(void *unused)
 
 static void test_binary__is_shared_by_contexts_in_threads(void **state)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     ndr_cl.clCreateProgramWithSource = real_source; /* the counts are not thread-safe */
@@ -1018,7 +986,6 @@ static const char *self;
 
 static void test_binary__is_shared_by_processes(void **state)
 {
-    (void)state;
     enum { PROCESSES = 3 };
     fflush(NULL);
     for (int i = 0; i < PROCESSES; ++i)

@@ -12,7 +12,6 @@ enum { N = 12 };
 
 static void test_bind__passes_numbers(void **state)
 {
-    (void)state;
     float out[N];
     const size_t h = 8;
     ndr_buffer *buffer = buffer_of(sizeof out, NULL);
@@ -24,7 +23,6 @@ static void test_bind__passes_numbers(void **state)
 
 static void test_bind__passes_doubles(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no double");
     double out[1];
     const double x = 0.3, y[2] = { 3, 0.1 }; /* i386's C computes with constants of more bits than a double */
@@ -43,7 +41,6 @@ static void test_bind__passes_doubles(void **state)
 
 static void test_bind__refuses_an_integer_that_does_not_fit(void **state)
 {
-    (void)state;
     int none[N];
     ndr_buffer *buffer = buffer_of(sizeof none, NULL);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, more_sum(queue, ndr_range_1d(N), buffer, INT64_C(1) << 40),
@@ -55,7 +52,6 @@ static void test_bind__refuses_an_integer_that_does_not_fit(void **state)
 
 static void test_bind__passes_vectors(void **state)
 {
-    (void)state;
     float out[N];
     const float v[4] = { 1, 2, 3, 4 };
     const uint8_t u[3] = { 10, 20, 30 };
@@ -73,7 +69,6 @@ typedef struct {
 
 static void test_bind__passes_structs(void **state)
 {
-    (void)state;
     float out[N];
     const struct pair p = { 1, 0.5f };
     const hidden h = { 1000 };
@@ -86,7 +81,6 @@ static void test_bind__passes_structs(void **state)
 
 static void test_bind__gives_local_memory_by_count(void **state)
 {
-    (void)state;
     int x[N];
     for (int i = 0; i < N; ++i) x[i] = i;
     ndr_buffer *in = buffer_of(sizeof x, x), *out = buffer_of(sizeof x, NULL);
@@ -101,7 +95,6 @@ static void test_bind__gives_local_memory_by_count(void **state)
 
 static void test_bind__has_constants(void **state)
 {
-    (void)state;
     assert_int_equal(bind_GROUP, 4);
     assert_int_equal(bind_WIDE, 8);
     assert_int_equal(bind_STEPS, 3);
@@ -111,7 +104,6 @@ static void test_bind__has_constants(void **state)
 
 static void test_bind__takes_names_of_its_own_and_of_cxx(void **state)
 {
-    (void)state;
     int x[N];
     ndr_buffer *buffer = buffer_of(sizeof x, NULL);
     assert_ok(names(queue, ndr_range_1d(N), buffer, 1, 20, 300));
@@ -122,7 +114,6 @@ static void test_bind__takes_names_of_its_own_and_of_cxx(void **state)
 
 static void test_bind__launches_after_events(void **state)
 {
-    (void)state;
     const int ones[N] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     int total = 0;
     ndr_event *added, *summed;
@@ -140,7 +131,6 @@ static void test_bind__launches_after_events(void **state)
 
 static void test_bind__prepares_launches(void **state)
 {
-    (void)state;
     int x[N];
     for (int i = 0; i < N; ++i) x[i] = i;
     ndr_prepared *added, *reversed, *named;
@@ -168,7 +158,6 @@ static void test_bind__prepares_launches(void **state)
 /* The kernel is the context's: a function of another name for the same kernel would be another object. */
 static void test_bind__finds_the_kernel_that_ndr_kernel_get_gives(void **state)
 {
-    (void)state;
     ndr_kernel *first, *second;
     const ndr_kernel_desc desc = sum_desc(), more = more_sum_desc();
     assert_ok(ndr_kernel_get(context, &desc, &first));
@@ -187,7 +176,6 @@ static void test_bind__finds_the_kernel_that_ndr_kernel_get_gives(void **state)
 
 static void test_bind__passes_images_and_samplers(void **state)
 {
-    (void)state;
     const ndr_image_desc desc = { .size = ndr_range_2d(2, 2), .format = { NDR_CHANNELS_R, NDR_CHANNEL_F32 } };
     const float pixels[4] = { 1, 2, 3, 4 };
     float out[1];
@@ -210,7 +198,6 @@ static void test_bind__passes_images_and_samplers(void **state)
 
 static void test_bind__refuses_what_a_launch_refuses(void **state)
 {
-    (void)state;
     int x[N];
     ndr_buffer *buffer = buffer_of(sizeof x, NULL);
     assert_refused(NDR_BAD_ARGUMENT, more_sum((ndr_queue *)NULL, ndr_range_1d(N), buffer, 1), "queue is NULL");

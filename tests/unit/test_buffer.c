@@ -31,7 +31,6 @@ static void assert_holds_and_destroy(ndr_buffer *buffer, const void *wanted, siz
 
 static void test_buffer__has_the_size_it_was_made_with(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 3, 4096, 1000003 };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         ndr_buffer *buffer = buffer_of(sizes[i], NULL);
@@ -42,14 +41,12 @@ static void test_buffer__has_the_size_it_was_made_with(void **state)
 
 static void test_buffer__null_has_no_size_and_may_be_destroyed(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_buffer_size(NULL), 0);
     ndr_buffer_destroy(NULL);
 }
 
 static void test_buffer__starts_as_a_copy(void **state)
 {
-    (void)state;
     unsigned char host[BYTES];
     memcpy(host, counting, BYTES);
     ndr_buffer *buffer = buffer_of(BYTES, host);
@@ -59,7 +56,6 @@ static void test_buffer__starts_as_a_copy(void **state)
 
 static void test_buffer__of_0_bytes_needs_no_memory(void **state)
 {
-    (void)state;
     ndr_buffer *buffer;
     assert_ok(ndr_buffer_create_from(context, 0, NULL, &buffer));
     ndr_buffer_destroy(buffer);
@@ -72,7 +68,6 @@ static void test_buffer__of_0_bytes_needs_no_memory(void **state)
 
 static void test_buffer__refuses_null(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = NULL;
     unsigned char host[4];
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create(NULL, 4, &buffer), "ndr_buffer_create",
@@ -92,7 +87,6 @@ static void test_buffer__refuses_null(void **state)
 
 static void test_buffer__over_the_device_s_largest_is_refused(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = NULL;
     char largest[64], asked[64];
     snprintf(largest, sizeof largest, "%zu bytes: use several buffers", device.max_buffer_bytes);
@@ -107,7 +101,6 @@ static void test_buffer__over_the_device_s_largest_is_refused(void **state)
 
 static void test_buffer__over_host_memory_holds_what_is_there(void **state)
 {
-    (void)state;
     void *host = aligned_alloc(4096, 4096);
     assert_non_null(host);
     memcpy(host, counting, BYTES);
@@ -120,7 +113,6 @@ static void test_buffer__over_host_memory_holds_what_is_there(void **state)
 
 static void test_buffer__over_host_memory_shows_there_when_mapped(void **state)
 {
-    (void)state;
     int *host = aligned_alloc(4096, 4096);
     assert_non_null(host);
     memset(host, 0, 4096);
@@ -153,7 +145,6 @@ static ndr_buffer *buffer_with(ndr_buffer_desc desc)
 /* Each combination that makes a buffer: what is allowed works. */
 static void test_buffer__made_with_options_is_used_as_they_allow(void **state)
 {
-    (void)state;
     ndr_kernel *copy_ints = kernel_of(plain_kernels, "copy_ints");
     ndr_buffer *other = counting_buffer();
     for (int kernels = NDR_ACCESS_READ_WRITE; kernels <= NDR_ACCESS_WRITE; ++kernels)
@@ -183,7 +174,6 @@ static void test_buffer__made_with_options_is_used_as_they_allow(void **state)
 
 static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
 {
-    (void)state;
     unsigned char bytes[BYTES] = { 0 };
     void *mapped;
     const ndr_rect_desc four = { .extent = ndr_range_1d(4) };
@@ -217,7 +207,6 @@ static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
 
 static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
 {
-    (void)state;
     ndr_kernel *copy_ints = kernel_of(plain_kernels, "copy_ints");
     ndr_buffer *to_read = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_READ }),
                *to_write = buffer_with((ndr_buffer_desc){ .size_bytes = BYTES, .kernels = NDR_ACCESS_WRITE });
@@ -233,7 +222,6 @@ static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
 
 static void test_buffer__refuses_options_that_contradict(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = NULL;
     unsigned char host[4];
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_create_with(context, NULL, &buffer), "desc is NULL");
@@ -258,7 +246,6 @@ static void test_buffer__refuses_options_that_contradict(void **state)
 /* As docs/memory.md describes it: the mapped address is the host's side of other transfers. */
 static void test_buffer__pinned_is_the_host_s_side_of_transfers(void **state)
 {
-    (void)state;
     enum { LARGE = 100003 };
     unsigned char *host, *wanted = malloc(LARGE);
     ndr_event *done;
@@ -284,7 +271,6 @@ static void test_buffer__pinned_is_the_host_s_side_of_transfers(void **state)
 
 static void test_buffer__write_and_read_keep_to_their_span(void **state)
 {
-    (void)state;
     unsigned char wanted[BYTES], got[16];
     memcpy(wanted, counting, BYTES);
     memset(wanted + 13, 0xee, 7);
@@ -299,7 +285,6 @@ static void test_buffer__write_and_read_keep_to_their_span(void **state)
 
 static void test_buffer__write_has_taken_the_bytes_when_it_returns(void **state)
 {
-    (void)state;
     unsigned char host[BYTES];
     memcpy(host, counting, BYTES);
     ndr_buffer *buffer = buffer_of(BYTES, NULL);
@@ -310,7 +295,6 @@ static void test_buffer__write_has_taken_the_bytes_when_it_returns(void **state)
 
 static void test_buffer__async_transfers_are_done_once_their_event_is(void **state)
 {
-    (void)state;
     unsigned char got[BYTES] = { 0 };
     ndr_buffer *buffer = buffer_of(BYTES, NULL);
     ndr_event *written, *done;
@@ -327,7 +311,6 @@ static void test_buffer__async_transfers_are_done_once_their_event_is(void **sta
 
 static void test_buffer__transfers_go_on_without_their_event(void **state)
 {
-    (void)state;
     unsigned char got[BYTES] = { 0 };
     ndr_event *write, *read;
     ndr_buffer *buffer = buffer_of(BYTES, NULL);
@@ -342,7 +325,6 @@ static void test_buffer__transfers_go_on_without_their_event(void **state)
 
 static void test_buffer__destroyed_early_is_kept_by_its_work(void **state)
 {
-    (void)state;
     unsigned char got[BYTES] = { 0 };
     ndr_event *done;
     ndr_buffer *from = counting_buffer(), *to = buffer_of(BYTES, NULL);
@@ -359,7 +341,6 @@ static void test_buffer__destroyed_early_is_kept_by_its_work(void **state)
 
 static void test_buffer__transfers_of_0_bytes_do_nothing(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     assert_ok(ndr_buffer_write(queue, buffer, BYTES, 0, NULL, NULL));
     assert_ok(ndr_buffer_read(queue, buffer, BYTES, 0, NULL, NULL));
@@ -370,7 +351,6 @@ static void test_buffer__transfers_of_0_bytes_do_nothing(void **state)
 
 static void test_buffer__transfers_of_0_bytes_have_an_event_that_completes(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(0, NULL);
     ndr_event *done[4];
     assert_ok(ndr_buffer_write(queue, buffer, 0, 0, NULL, &done[0]));
@@ -388,7 +368,6 @@ static void test_buffer__transfers_of_0_bytes_have_an_event_that_completes(void 
 
 static void test_buffer__refuses_to_reach_past_its_end(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer(), *small = buffer_of(8, counting);
     unsigned char host[BYTES + 1];
     memset(host, 0x77, sizeof host);
@@ -416,7 +395,6 @@ static void test_buffer__refuses_to_reach_past_its_end(void **state)
 
 static void test_buffer__refuses_spans_whose_end_overflows(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     unsigned char host[8] = { 0 };
     char most[32];
@@ -429,7 +407,6 @@ static void test_buffer__refuses_spans_whose_end_overflows(void **state)
 
 static void test_buffer__transfers_refuse_null(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     unsigned char host[4] = { 0 };
     void *mapped;
@@ -466,7 +443,6 @@ static void test_buffer__transfers_refuse_null(void **state)
 
 static void test_buffer__refuses_a_queue_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *line;
     ndr_buffer *mine = counting_buffer(), *theirs;
@@ -496,7 +472,6 @@ static void test_buffer__refuses_a_queue_of_another_context(void **state)
 
 static void test_buffer__fill_repeats_patterns_of_every_size(void **state)
 {
-    (void)state;
     for (size_t pattern = 1; pattern <= 128; pattern *= 2) {
         unsigned char wanted[3 * 128 + 256];
         memset(wanted, 0, sizeof wanted);
@@ -509,7 +484,6 @@ static void test_buffer__fill_repeats_patterns_of_every_size(void **state)
 
 static void test_buffer__fill_has_taken_the_pattern_when_it_returns(void **state)
 {
-    (void)state;
     int pattern = 7, wanted[16];
     for (int i = 0; i < 16; ++i) wanted[i] = 7;
     ndr_buffer *buffer = buffer_of(sizeof wanted, NULL);
@@ -520,7 +494,6 @@ static void test_buffer__fill_has_taken_the_pattern_when_it_returns(void **state
 
 static void test_buffer__fill_refuses_patterns_of_other_sizes(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 3, 12, 127, 129, 256, SIZE_MAX };
     ndr_buffer *buffer = counting_buffer();
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
@@ -534,7 +507,6 @@ static void test_buffer__fill_refuses_patterns_of_other_sizes(void **state)
 
 static void test_buffer__fill_refuses_spans_that_cut_a_pattern(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_fill(queue, buffer, 2, 8, counting, 4, NULL),
                    "offset 2 and size 8 must both be multiples of the pattern's 4 bytes");
@@ -547,7 +519,6 @@ static void test_buffer__fill_refuses_spans_that_cut_a_pattern(void **state)
 
 static void test_buffer__copy_keeps_to_its_span(void **state)
 {
-    (void)state;
     unsigned char wanted[BYTES];
     memset(wanted, 0xcc, BYTES);
     ndr_buffer *from = counting_buffer(), *to = buffer_of(BYTES, wanted);
@@ -559,7 +530,6 @@ static void test_buffer__copy_keeps_to_its_span(void **state)
 
 static void test_buffer__copy_within_one_buffer_may_touch(void **state)
 {
-    (void)state;
     unsigned char wanted[BYTES];
     memcpy(wanted, counting, BYTES);
     memcpy(wanted + 64, counting, 64);
@@ -572,7 +542,6 @@ static void test_buffer__copy_within_one_buffer_may_touch(void **state)
 
 static void test_buffer__copy_refuses_spans_that_meet(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, buffer, 0, buffer, 63, 64, NULL),
                    "64 bytes from byte 0 and to byte 63 of the same buffer overlap");
@@ -585,7 +554,6 @@ static void test_buffer__copy_refuses_spans_that_meet(void **state)
 
 static void test_buffer__mapped_for_reading_shows_its_bytes(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host = NULL;
     assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 40, 80, &host));
@@ -596,7 +564,6 @@ static void test_buffer__mapped_for_reading_shows_its_bytes(void **state)
 
 static void test_buffer__mapped_for_writing_takes_what_is_written(void **state)
 {
-    (void)state;
     unsigned char wanted[BYTES];
     memcpy(wanted, counting, BYTES);
     memset(wanted + 40, 0xab, 80);
@@ -610,7 +577,6 @@ static void test_buffer__mapped_for_writing_takes_what_is_written(void **state)
 
 static void test_buffer__mapped_for_both_keeps_what_is_not_changed(void **state)
 {
-    (void)state;
     unsigned char wanted[BYTES];
     memcpy(wanted, counting, BYTES);
     wanted[50] = 0xab;
@@ -625,7 +591,6 @@ static void test_buffer__mapped_for_both_keeps_what_is_not_changed(void **state)
 
 static void test_buffer__map_waits_for_the_work_before_it(void **state)
 {
-    (void)state;
     int x[64] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     void *host;
@@ -639,7 +604,6 @@ static void test_buffer__map_waits_for_the_work_before_it(void **state)
 
 static void test_buffer__mapped_twice_is_free_after_both(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     ndr_buffer *buffer = counting_buffer();
     void *a, *b;
@@ -655,7 +619,6 @@ static void test_buffer__mapped_twice_is_free_after_both(void **state)
 /* In bytes of one memory, also through views. */
 static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
 {
-    (void)state;
     static const char why[] = "overlaps an earlier one, and one of the two is for writing; unmap the earlier one first";
     static const ndr_map_access accesses[] = { NDR_MAP_READ, NDR_MAP_WRITE, NDR_MAP_READ_WRITE };
     const size_t align = device.view_align_bytes;
@@ -680,7 +643,6 @@ static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
 
 static void test_buffer__mapped_for_writing_is_kept_from_the_device(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"),
                *copy_ints = kernel_of(plain_kernels, "copy_ints");
     ndr_buffer *buffer = counting_buffer(), *other = counting_buffer();
@@ -709,7 +671,6 @@ static void test_buffer__mapped_for_writing_is_kept_from_the_device(void **state
 
 static void test_buffer__mapped_for_reading_may_be_read_by_the_device(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one"),
                *copy_ints = kernel_of(plain_kernels, "copy_ints");
     ndr_buffer *buffer = counting_buffer(), *other = buffer_of(BYTES, NULL);
@@ -729,7 +690,6 @@ static void test_buffer__mapped_for_reading_may_be_read_by_the_device(void **sta
 
 static void test_buffer__map_refuses_a_span_of_0_bytes(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, 0, &host),
@@ -740,7 +700,6 @@ static void test_buffer__map_refuses_a_span_of_0_bytes(void **state)
 
 static void test_buffer__map_refuses_an_access_that_is_none(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host = NULL;
     static const int invalid[] = { 0, 4, -1 };
@@ -756,7 +715,6 @@ static void test_buffer__map_refuses_an_access_that_is_none(void **state)
 
 static void test_buffer__unmap_refuses_an_address_that_is_not_mapped(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_unmap(queue, buffer, counting, NULL),
@@ -783,7 +741,6 @@ static cl_uint count_of(cl_mem cl, cl_mem_info what, cl_uint wanted)
 
 static void test_buffer__destroyed_while_mapped_is_unmapped(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     void *host;
     assert_ok(ndr_buffer_map(queue, buffer, NDR_MAP_READ, 0, BYTES, &host));
@@ -799,7 +756,6 @@ static void test_buffer__destroyed_while_mapped_is_unmapped(void **state)
 
 static void test_buffer__mapped_through_a_destroyed_queue_is_unmapped_all_the_same(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = counting_buffer();
     ndr_queue *line;
     void *host;
@@ -856,7 +812,6 @@ static void *map_again_and_again(void *given)
 /* Half of the threads share a queue, the others have their own. */
 static void test_buffer__is_mapped_by_several_threads_at_a_time(void **state)
 {
-    (void)state;
     skip_without(!quick(), "a simulator takes commands of one thread only");
     const size_t rounds = quick() ? 5 : 100;
     ndr_buffer *buffer = buffer_of(ALL, NULL), *view;
@@ -902,7 +857,6 @@ static CL_API_ENTRY cl_int CL_API_CALL record_write(cl_command_queue line, cl_me
 /* OpenCL's blocking write may return before: only the event tells. On a queue that otherwise blocks in the driver. */
 static void test_buffer__a_write_waits_until_the_bytes_have_arrived(void **state)
 {
-    (void)state;
     const int32_t seven = 7;
     ndr_queue *line;
     ndr_buffer *buffer = buffer_of(sizeof seven, NULL);

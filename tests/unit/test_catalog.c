@@ -32,7 +32,6 @@ static size_t chosen(const char *words) { return chosen_of(words, machine, COUNT
 
 static void test_catalog__prefers_gpu_then_accelerator_then_cpu(void **state)
 {
-    (void)state;
     const ndr_device_info without_gpu[] = { machine[4], machine[0], machine[3] };
     const ndr_device_info with_cpu[] = { machine[4], machine[0] };
     const ndr_device_info with_other[] = { machine[4] };
@@ -44,13 +43,11 @@ static void test_catalog__prefers_gpu_then_accelerator_then_cpu(void **state)
 
 static void test_catalog__takes_empty_words_for_the_default(void **state)
 {
-    (void)state;
     assert_int_equal(chosen(""), 1);
 }
 
 static void test_catalog__finds_the_first_of_a_type(void **state)
 {
-    (void)state;
     assert_int_equal(chosen("cpu"), 0);
     assert_int_equal(chosen("gpu"), 1);
     assert_int_equal(chosen("accelerator"), 3);
@@ -59,7 +56,6 @@ static void test_catalog__finds_the_first_of_a_type(void **state)
 
 static void test_catalog__never_looks_a_type_up_as_a_name(void **state)
 {
-    (void)state;
     const ndr_device_info named_gpu[] = { machine[0], machine[4] };
     size_t index = 999;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("gpu", "test", named_gpu, 2, &index),
@@ -69,7 +65,6 @@ static void test_catalog__never_looks_a_type_up_as_a_name(void **state)
 
 static void test_catalog__takes_an_index(void **state)
 {
-    (void)state;
     assert_int_equal(chosen("0"), 0);
     assert_int_equal(chosen("4"), 4);
     assert_int_equal(chosen("04"), 4);
@@ -77,7 +72,6 @@ static void test_catalog__takes_an_index(void **state)
 
 static void test_catalog__refuses_an_index_past_the_end(void **state)
 {
-    (void)state;
     size_t index = 999;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("5", "test", machine, COUNT, &index),
                    "test asks for \"5\", but there is no device with that index");
@@ -89,7 +83,6 @@ static void test_catalog__refuses_an_index_past_the_end(void **state)
 
 static void test_catalog__takes_the_nth_of_a_type(void **state)
 {
-    (void)state;
     assert_int_equal(chosen("gpu:0"), 1);
     assert_int_equal(chosen("GPU:1"), 2);
     assert_int_equal(chosen("cpu:0"), 0);
@@ -98,7 +91,6 @@ static void test_catalog__takes_the_nth_of_a_type(void **state)
 
 static void test_catalog__takes_the_nth_of_a_name(void **state)
 {
-    (void)state;
     const ndr_device_info twins[] = { machine[1], machine[0], machine[1], { .name = "gfx90a:sramecc+:xnack-" } };
     assert_int_equal(chosen_of("h200:0", twins, 4), 0);
     assert_int_equal(chosen_of("NVIDIA:1", twins, 4), 2);
@@ -108,7 +100,6 @@ static void test_catalog__takes_the_nth_of_a_name(void **state)
 
 static void test_catalog__refuses_a_number_past_the_matches(void **state)
 {
-    (void)state;
     size_t index = 999;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("gpu:2", "test", machine, COUNT, &index),
                    "test asks for \"gpu:2\", but there are fewer devices of that type; the first is :0; choose from 0:");
@@ -127,7 +118,6 @@ static void test_catalog__refuses_a_number_past_the_matches(void **state)
 
 static void test_catalog__finds_part_of_a_name_ignoring_case(void **state)
 {
-    (void)state;
     assert_int_equal(chosen("h200"), 1);
     assert_int_equal(chosen("GFX"), 2);
     assert_int_equal(chosen("epyc"), 0);
@@ -136,7 +126,6 @@ static void test_catalog__finds_part_of_a_name_ignoring_case(void **state)
 
 static void test_catalog__finds_part_of_a_platform_s_name(void **state)
 {
-    (void)state;
     assert_int_equal(chosen("portable"), 0);
     assert_int_equal(chosen("accelerated"), 2); /* this is not the name of a type */
     assert_int_equal(chosen("CPU emulator"), 4);
@@ -144,7 +133,6 @@ static void test_catalog__finds_part_of_a_platform_s_name(void **state)
 
 static void test_catalog__refuses_a_name_that_nobody_has(void **state)
 {
-    (void)state;
     size_t index = 999;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("radeon", "NDR_DEVICE", machine, COUNT, &index),
                    "NDR_DEVICE asks for \"radeon\"", "no device's or platform's name contains that",
@@ -155,7 +143,6 @@ static void test_catalog__refuses_a_name_that_nobody_has(void **state)
 
 static void test_catalog__says_whose_words_were_refused(void **state)
 {
-    (void)state;
     size_t index;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_catalog_choose("x86", "ndr_context_create", machine, 1, &index),
                    "ndr_context_create asks for \"x86\"", "choose from 0: cpu");
@@ -165,7 +152,6 @@ static void test_catalog__says_whose_words_were_refused(void **state)
 
 static void test_device_type__has_the_name_that_chooses_it(void **state)
 {
-    (void)state;
     assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_CPU), "cpu");
     assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_GPU), "gpu");
     assert_string_equal(ndr_device_type_name(NDR_DEVICE_TYPE_ACCELERATOR), "accelerator");
@@ -184,7 +170,6 @@ static unsigned disabled_by(const char *words)
 
 static void test_disable__is_nothing_unless_set(void **state)
 {
-    (void)state;
     assert_int_equal(disabled_by(NULL), 0);
     assert_int_equal(disabled_by(""), 0);
     assert_int_equal(disabled_by(","), 0);
@@ -192,7 +177,6 @@ static void test_disable__is_nothing_unless_set(void **state)
 
 static void test_disable__knows_its_words(void **state)
 {
-    (void)state;
     assert_int_equal(disabled_by("fp64"), NDR_DISABLE_FP64);
     assert_int_equal(disabled_by("int64_atomics"), NDR_DISABLE_INT64_ATOMICS);
     assert_int_equal(disabled_by("sub_groups"), NDR_DISABLE_SUB_GROUPS);
@@ -206,7 +190,6 @@ static void test_disable__knows_its_words(void **state)
 
 static void test_disable__refuses_a_word_it_does_not_know(void **state)
 {
-    (void)state;
     static const char *const invalid[] = { "fp", "fp644", "FP64", "fp64 ", "fp64;sub_groups" };
     unsigned disabled = 0xffff;
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
@@ -306,7 +289,6 @@ static answer ask_stub_machine(const char *platforms, const char *error)
 
 static void test_catalog__without_a_driver_says_where_the_loader_looked(void **state)
 {
-    (void)state;
     const answer report = ask_bare_machine();
     assert_int_equal(report.status, NDR_NO_DRIVER);
     assert_non_null(strstr(report.sentence,
@@ -328,7 +310,6 @@ static answer ask_machine_with_icd(const char *line, const char *vendors)
 
 static void test_catalog__names_a_driver_s_library_that_is_missing(void **state)
 {
-    (void)state;
     static const char *const vendors[] = { "broken-drivers", "broken-drivers/gone.icd" };
     for (size_t i = 0; i < NDR_COUNT_OF(vendors); ++i) {
         const answer report = ask_machine_with_icd("libgone.so.1\n", vendors[i]);
@@ -345,7 +326,6 @@ static void test_catalog__names_a_driver_s_library_that_is_missing(void **state)
 
 static void test_catalog__without_a_driver_no_context_is_made(void **state)
 {
-    (void)state;
     const answer report = ask_bare_machine();
     assert_int_equal(report.create_status, NDR_NO_DRIVER); /* not the sentence that no device is a GPU */
     assert_string_equal(report.create_sentence, report.sentence);
@@ -353,13 +333,11 @@ static void test_catalog__without_a_driver_no_context_is_made(void **state)
 
 static void test_catalog__without_a_driver_keeps_the_loader_s_code(void **state)
 {
-    (void)state;
     assert_int_equal(ask_bare_machine().cl_error, CL_PLATFORM_NOT_FOUND_KHR);
 }
 
 static void test_catalog__without_a_device_says_what_to_check(void **state)
 {
-    (void)state;
     const answer report = ask_stub_machine(NULL, NULL);
     assert_int_equal(report.status, NDR_NO_DEVICE);
     assert_non_null(strstr(report.sentence, "1 OpenCL driver is installed, but none offers a device"));
@@ -371,7 +349,6 @@ static void test_catalog__without_a_device_says_what_to_check(void **state)
 /* PoCL has no device without a folder for its files. */
 static void test_catalog__without_a_device_names_a_folder_that_cannot_be_written(void **state)
 {
-    (void)state;
     static const struct {
         const char *variable, *value, *named;
     } rows[] = {
@@ -391,7 +368,6 @@ static void test_catalog__without_a_device_names_a_folder_that_cannot_be_written
 
 static void test_catalog__counts_the_drivers_without_a_device(void **state)
 {
-    (void)state;
     const answer report = ask_stub_machine("3", NULL);
     assert_int_equal(report.status, NDR_NO_DEVICE);
     assert_non_null(strstr(report.sentence, "3 OpenCL drivers are installed, but none offers a device"));
@@ -399,7 +375,6 @@ static void test_catalog__counts_the_drivers_without_a_device(void **state)
 
 static void test_catalog__takes_an_empty_list_for_no_device(void **state)
 {
-    (void)state;
     const answer report = ask_stub_machine(NULL, "0");
     assert_int_equal(report.status, NDR_NO_DEVICE);
     assert_int_equal(report.cl_error, 0);
@@ -408,7 +383,6 @@ static void test_catalog__takes_an_empty_list_for_no_device(void **state)
 
 static void test_catalog__says_why_a_driver_cannot_list(void **state)
 {
-    (void)state;
     const answer report = ask_stub_machine("2", "-6");
     assert_int_equal(report.status, NDR_NO_DEVICE);
     assert_int_equal(report.cl_error, -6);
@@ -422,7 +396,6 @@ static void test_catalog__says_why_a_driver_cannot_list(void **state)
 
 static void test_device_list__refuses_null_outputs(void **state)
 {
-    (void)state;
     size_t count = 77;
     assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(2, NULL, &count),
                    "devices is NULL, but capacity is 2");

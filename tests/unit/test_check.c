@@ -76,7 +76,6 @@ static ndr_kernel *get(const char *name) { return kernel_of(kernels, name); }
 
 static int open_checked(void **state)
 {
-    (void)state;
     const ndr_context_desc desc = { .check = NDR_CHECK_ON };
     if (ndr_context_create_with(&desc, &context) != NDR_OK || ndr_queue_create(context, NULL, &queue) != NDR_OK
         || ndr_context_get_device(context, &device) != NDR_OK) {
@@ -122,7 +121,6 @@ static ndr_buffer *buffer_as(size_t size_bytes, bool is_copy)
 
 static void test_check__finds_one_byte_past_the_end(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * SIZES; ++i) {
         ndr_buffer *buffer = buffer_as(sizes[i / 2], i % 2);
         assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, (int64_t)sizes[i / 2], 1, 7), "past the end of its buffer",
@@ -133,7 +131,6 @@ static void test_check__finds_one_byte_past_the_end(void **state)
 
 static void test_check__finds_one_byte_before_the_start(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * SIZES; ++i) {
         ndr_buffer *buffer = buffer_as(sizes[i / 2], i % 2);
         assert_refused(NDR_OUT_OF_BOUNDS, put(buffer, -1, 1, 7), "before the start of its buffer", found(-1, 1));
@@ -143,7 +140,6 @@ static void test_check__finds_one_byte_before_the_start(void **state)
 
 static void test_check__finds_both_ends(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(100, NULL);
     assert_refused(
         NDR_OUT_OF_BOUNDS, put(buffer, -5, 112, 7),
@@ -153,7 +149,6 @@ static void test_check__finds_both_ends(void **state)
 
 static void test_check__finds_the_only_byte_of_a_buffer_of_none(void **state)
 {
-    (void)state;
     for (int is_copy = 0; is_copy < 2; ++is_copy) {
         ndr_buffer *buffer;
         if (is_copy) assert_ok(ndr_buffer_create_from(context, 0, NULL, &buffer));
@@ -165,7 +160,6 @@ static void test_check__finds_the_only_byte_of_a_buffer_of_none(void **state)
 
 static void test_check__looks_as_far_as_its_zones_reach(void **state)
 {
-    (void)state;
     ndr_buffer *small = buffer_of(1, NULL), *large = buffer_of(100000, NULL);
     assert_refused(NDR_OUT_OF_BOUNDS, put(small, 65536, 1, 7), found(65536, 1));
     assert_refused(NDR_OUT_OF_BOUNDS, put(small, -65536, 1, 7), found(-65536, 1));
@@ -188,7 +182,6 @@ static ndr_nd_range no_groups(ndr_range global) { return (ndr_nd_range){ .global
 
 static void test_check__finds_a_range_larger_than_the_buffer_in_each_form(void **state)
 {
-    (void)state;
     ndr_nd_range ragged = ndr_nd_range_1d(N, 16);
     ragged.edge = NDR_EDGE_ROUND_UP;
     const struct {
@@ -215,7 +208,6 @@ static void test_check__finds_a_range_larger_than_the_buffer_in_each_form(void *
 /* Doubling a float changes only its upper bytes. */
 static void test_check__names_the_element(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(BYTES, NULL);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("twice"), ndr_range_1d(1), x, (int64_t)N), "past the end",
                    "(of element 1000)");
@@ -276,7 +268,6 @@ static void add_past_the_end(ndr_kernel *kernel, ndr_dtype dtype, const void *on
 
 static void test_check__finds_what_is_added_past_the_end(void **state)
 {
-    (void)state;
     misses c = { 0, 0 };
     add_past_the_end(kernel_of(additions, "add_float"), NDR_DTYPE_F32, &(float){ 1 }, -9, 9, &c);
     if (device.has_f64)
@@ -290,7 +281,6 @@ static void test_check__finds_what_is_added_past_the_end(void **state)
 
 static void test_check__finds_what_is_often_stored_past_the_end(void **state)
 {
-    (void)state;
     static const float floats[] = { 0, 1, -1, 0.5f, 2, 3, 10, 100, 1e-3f, 1e6f, (float)INFINITY, (float)NAN };
     static const double doubles[] = { 0, 1, -1, 0.5, 2, 3, 10, 100, 1e-3, 1e6, (double)INFINITY, (double)NAN };
     static const int64_t integers[] = { 0, 1, -1, 2, 3, 4, 5, 7, 8, 10, 16, 42, 64, 100, 127, -128, 'A', 'z', ' ', '\n' };
@@ -318,7 +308,6 @@ static void test_check__finds_what_is_often_stored_past_the_end(void **state)
 /* Both buffers' zones are read and written at the same place. */
 static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **state)
 {
-    (void)state;
     ndr_buffer *from = buffer_of(BYTES, NULL), *to = buffer_of(BYTES, NULL);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("copy"), ndr_range_1d(N + 8), from, to),
                    "argument 1 \"to\"", "past the end");
@@ -329,7 +318,6 @@ static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **
 /* The example of docs/wrong-results.md, and what it prints there. */
 static void test_check__says_it_word_for_word(void **state)
 {
-    (void)state;
     static const char source[] = "#include <ndr/item.clh>\n"
                                  "kernel void scale(global float *x, float a, NDR_RANGE(1))\n"
                                  "{\n"
@@ -366,7 +354,6 @@ static void test_check__says_it_word_for_word(void **state)
 
 static void test_check__names_a_buffer_that_was_not_given(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(100, NULL), *other = buffer_of(333, NULL), *out = buffer_of(16, NULL);
     cl_ulong here, there;
     assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), x, out));
@@ -385,7 +372,6 @@ static void test_check__names_a_buffer_that_was_not_given(void **state)
 
 static void test_check__blames_no_later_launch(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(BYTES, NULL);
     for (int i = 0; i < 3; ++i) {
         assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("fill_1d"), ndr_range_1d(N + 1), x),
@@ -397,7 +383,6 @@ static void test_check__blames_no_later_launch(void **state)
 
 static void test_check__of_a_refused_launch_hands_out_no_event(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(BYTES, NULL);
     ndr_event *event = NULL;
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch_event(queue, get("fill_1d"), &event, ndr_range_1d(N + 1), x),
@@ -413,7 +398,6 @@ static void test_check__of_a_refused_launch_hands_out_no_event(void **state)
 
 static void test_check__refuses_any_wrong_count_of_arguments(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 0, 2, SIZE_MAX / sizeof(ndr_arg) - 1, SIZE_MAX };
     const ndr_nd_range range = { .global = ndr_range_1d(N) };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
@@ -425,7 +409,6 @@ static size_t below(uint64_t *seed, size_t limit) { return (size_t)(random_bits(
 
 static void test_check__finds_every_write_at_the_byte(void **state)
 {
-    (void)state;
     const char *given = getenv("NDR_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -448,7 +431,6 @@ static void test_check__finds_every_write_at_the_byte(void **state)
 /* A view ends inside its buffer, which the report says. Writes outside that buffer are found. */
 static void test_check__finds_writes_outside_the_buffer_of_a_view(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes;
     char report[512];
     ndr_buffer *whole = buffer_of(3 * align, NULL), *view;
@@ -467,7 +449,6 @@ static void test_check__finds_writes_outside_the_buffer_of_a_view(void **state)
 /* Two views share a buffer. Each reaches a zone at one end, and the other view's bytes at its other end. */
 static void test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_buffer(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes;
     const int64_t half = (int64_t)align;
     ndr_buffer *whole = buffer_of(2 * align - 1, NULL), *left, *right;
@@ -490,7 +471,6 @@ static void test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_b
 /* A buffer with a zone before it begins inside OpenCL's memory object, where no image can begin. */
 static void test_check__refuses_an_image_over_a_buffer_with_zones(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(4 * device.view_align_bytes, NULL), *view;
     ndr_image_desc desc = { .size = ndr_range_1d(1), .buffer = buffer };
     ndr_image *image = NULL;
@@ -509,7 +489,6 @@ static void test_check__refuses_an_image_over_a_buffer_with_zones(void **state)
 /* The reducers' destinations have handles and zones as all buffers. Each launch borrows the queue's memory. */
 static void test_check__finds_writes_outside_what_reducers_reach(void **state)
 {
-    (void)state;
     static const char adding[] =
         "#include <ndr/reduction.clh>\n"
         "kernel void add(global const int *x, int at, NDR_REDUCTION(1, (SUM, int, sum)))\n"
@@ -567,7 +546,6 @@ static void check_rects(ndr_buffer *to, ndr_buffer *from)
 
 static void test_check__keeps_rectangles_inside(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes;
     ndr_buffer *x = buffer_of(19, NULL), *y = buffer_of(19, NULL), *whole = buffer_of(align + 19, NULL), *view;
     assert_ok(ndr_buffer_create_view(whole, align, 19, &view));
@@ -582,7 +560,6 @@ static void test_check__keeps_rectangles_inside(void **state)
 
 static void test_check__lets_correct_kernels_pass(void **state)
 {
-    (void)state;
     ndr_nd_range up = ndr_nd_range_1d(N, 16), split = up;
     up.edge = NDR_EDGE_ROUND_UP;
     split.edge = NDR_EDGE_SPLIT;
@@ -598,7 +575,6 @@ static void test_check__lets_correct_kernels_pass(void **state)
 
 static void test_check__lets_operations_pass(void **state)
 {
-    (void)state;
     enum { SIDE = 67 };
     float *host = malloc(SIDE * SIDE * sizeof *host);
     assert_non_null(host);
@@ -627,7 +603,6 @@ static void test_check__lets_operations_pass(void **state)
 
 static void test_check__keeps_transfers_inside(void **state)
 {
-    (void)state;
     unsigned char host[4097], got[4097];
     for (size_t i = 0; i < sizeof host; ++i) host[i] = (unsigned char)(i * 7);
     ndr_buffer *x = buffer_of(sizeof host, NULL), *y = buffer_of(sizeof host, host);
@@ -651,7 +626,6 @@ static void test_check__keeps_transfers_inside(void **state)
 
 static void test_check__shows_what_a_new_buffer_has_not_been_given(void **state)
 {
-    (void)state;
     uint32_t words[1001];
     ndr_buffer *buffer = buffer_of(sizeof words - 1, NULL);
     read_buffer(buffer, words, sizeof words - 1);
@@ -681,7 +655,6 @@ static void leave_what_is_mapped(ndr_buffer *mapped)
 
 static void test_check__says_when_the_host_leaves_what_it_has_mapped(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(4097, NULL), *view;
     assert_ok(ndr_buffer_create_view(buffer, 0, 4097, &view));
     leave_what_is_mapped(buffer);
@@ -712,7 +685,6 @@ static void *launch_often(void *index)
 
 static void test_check__blames_the_right_one_of_many_threads(void **state)
 {
-    (void)state;
     pthread_t threads[THREADS];
     (void)get("put");
     for (size_t i = 0; i < THREADS; ++i)
@@ -739,7 +711,6 @@ static void *run_often(void *prepared)
 /* Each ndr_prepared_set() releases the last reference to a buffer, whose guard zones a run may be inspecting. */
 static void test_check__runs_a_prepared_launch_while_its_buffers_change(void **state)
 {
-    (void)state;
     pthread_t thread;
     void *right;
     ndr_prepared *prepared;
@@ -776,7 +747,6 @@ static void *set_often(void *change_)
  * inspected. */
 static void test_check__blames_the_argument_that_a_prepared_launch_ran_with(void **state)
 {
-    (void)state;
     pthread_t thread;
     void *wrong;
     change c = { .buffers = { buffer_of(1, NULL), buffer_of(1, NULL) } };
@@ -807,7 +777,6 @@ static const char *report(void)
 
 static void test_check__reports_what_it_cannot_check_once(void **state)
 {
-    (void)state;
     ndr_context *before = context;
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .check = NDR_CHECK_ON }, &context));
     assert_string_equal(report(), "checking is on: 0 launches were checked, 0 buffers have guard zones now\n");
@@ -838,7 +807,6 @@ static void test_check__reports_what_it_cannot_check_once(void **state)
 
 static void test_check__reports_how_many_images_have_no_zones(void **state)
 {
-    (void)state;
     ndr_image_desc desc = { .size = ndr_range_2d(3, 5) };
     ndr_image *images[2];
     size_t count = 0;
@@ -856,7 +824,6 @@ static void test_check__reports_how_many_images_have_no_zones(void **state)
 
 static void test_check__report_may_be_cut(void **state)
 {
-    (void)state;
     char text[12];
     size_t length = 0;
     assert_ok(ndr_context_get_check_report(context, 0, NULL, &length));
@@ -869,7 +836,6 @@ static void test_check__report_may_be_cut(void **state)
 
 static void test_check__leaves_a_handed_out_buffer_alone(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(100, NULL);
     (void)ndr_buffer_cl(buffer);
     assert_ok(put(buffer, 100, 1, 7));
@@ -878,7 +844,6 @@ static void test_check__leaves_a_handed_out_buffer_alone(void **state)
 
 static void test_check__makes_do_with_smaller_zones(void **state)
 {
-    (void)state;
     size_t *limit = &context->caps.info.max_buffer_bytes;
     const size_t before = *limit;
     *limit = 500000 + 2 * 70000;
@@ -898,7 +863,6 @@ static void test_check__makes_do_with_smaller_zones(void **state)
 
 static void test_check__refuses_what_was_destroyed(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(64, NULL), *live = buffer_of(64, NULL);
     ndr_kernel *kernel = get("put");
     char host[64];
@@ -937,7 +901,6 @@ static void test_check__refuses_what_was_destroyed(void **state)
 /* A view and a prepared launch keep the memory, but not the handle. */
 static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(8192, NULL), *view;
     ndr_kernel *kernel = get("put");
     ndr_prepared *prepared;
@@ -960,7 +923,6 @@ static void test_check__refuses_a_destroyed_buffer_that_is_kept(void **state)
 /* Every handle is known here, so a buffer of another context is not said to be perhaps a destroyed one. */
 static void test_check__tells_another_context_from_destruction(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_buffer *buffer;
     char byte;
@@ -977,7 +939,6 @@ static void test_check__tells_another_context_from_destruction(void **state)
 /* Destroying the last object of a context frees the context and its kernels. */
 static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state)
 {
-    (void)state;
     ndr_context *made;
     ndr_queue *line;
     ndr_kernel *kernel;
@@ -1000,7 +961,6 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
 
 static void test_check__destroys_nothing_twice(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(64, NULL);
     ndr_buffer_destroy(buffer);
     ndr_buffer_destroy(buffer);
@@ -1015,7 +975,6 @@ static void test_check__destroys_nothing_twice(void **state)
 
 static void test_check__refuses_a_smashed_handle(void **state)
 {
-    (void)state;
     ndr_buffer *buffer = buffer_of(64, NULL);
     char kept[8];
     memcpy(kept, buffer, sizeof kept);
@@ -1031,7 +990,6 @@ static void test_check__refuses_a_smashed_handle(void **state)
 
 static void test_check__refuses_what_is_no_handle(void **state)
 {
-    (void)state;
     float host[4] = { 0 };
     ndr_buffer *wrong = (ndr_buffer *)(void *)host;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_read(queue, wrong, 0, 4, host, NULL),
@@ -1045,7 +1003,6 @@ static void test_check__refuses_what_is_no_handle(void **state)
 
 static void test_check__remembers_a_thousand_destroyed_handles(void **state)
 {
-    (void)state;
     ndr_buffer *first = buffer_of(1, NULL);
     ndr_buffer_destroy(first);
     for (int i = 0; i < 1023; ++i) {
@@ -1070,7 +1027,6 @@ static bool is_checked(ndr_check_mode mode)
 
 static void test_check__is_off_by_default(void **state)
 {
-    (void)state;
     set_env("NDR_CHECK", NULL);
     assert_false(is_checked(NDR_CHECK_DEFAULT));
     set_env("NDR_CHECK", "");
@@ -1082,7 +1038,6 @@ static void test_check__is_off_by_default(void **state)
 
 static void test_check__is_turned_on_by_the_environment(void **state)
 {
-    (void)state;
     set_env("NDR_CHECK", "1");
     assert_true(is_checked(NDR_CHECK_DEFAULT));
     ndr_context *made;
@@ -1100,7 +1055,6 @@ static void test_check__is_turned_on_by_the_environment(void **state)
 
 static void test_check__descriptor_stands_above_the_environment(void **state)
 {
-    (void)state;
     set_env("NDR_CHECK", "1");
     assert_false(is_checked(NDR_CHECK_OFF));
     set_env("NDR_CHECK", "0");
@@ -1112,7 +1066,6 @@ static void test_check__descriptor_stands_above_the_environment(void **state)
 
 static void test_check__refuses_words_it_does_not_know(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     set_env("NDR_CHECK", "yes");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create(NULL, &made), "NDR_CHECK is \"yes\"; set it to 1 or 0");
@@ -1124,7 +1077,6 @@ static void test_check__refuses_words_it_does_not_know(void **state)
 
 static void test_check__descriptor_chooses_a_device(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     ndr_device_info info;
     assert_ok(ndr_context_create_with(&(ndr_context_desc){ .device = device.name, .check = NDR_CHECK_ON }, &made));
@@ -1139,7 +1091,6 @@ static void test_check__descriptor_chooses_a_device(void **state)
 /* Handles of an unchecked context are not listed and not checked. */
 static void test_check__leaves_other_contexts_alone(void **state)
 {
-    (void)state;
     ndr_context *plain;
     ndr_queue *line;
     ndr_buffer *x;

@@ -12,7 +12,6 @@ static void read_source(const char *text, ndr_source *source)
 
 static void test_code__has_no_comments_strings_and_directives(void **state)
 {
-    (void)state;
     static const char text[] = "int a; /* b\n c */ int\td; // e \\\n f\n"
                                "#include <ndr/item.clh>\n#line 9 \"source\"\n"
                                "  # /* g */ define  H(i) j \\\n k\n"
@@ -53,7 +52,6 @@ static void assert_kernel(const char *text, const char *name, const char *list, 
 
 static void test_code__has_kernels(void **state)
 {
-    (void)state;
     assert_kernel("kernel void k(int a) { if (a) { } } int b;", "k(", "(int a)", "{ if (a) { } }");
     assert_kernel("int b; __kernel __attribute__((x(1))) void k (f(a), g) __attribute__((y)) {}", "k ", "(f(a), g)", "{}");
     assert_kernel("kernel void k(int a);", "k", "(int a)", NULL);
@@ -75,7 +73,6 @@ static void assert_types(const char *text, const char *options, const char *want
 
 static void test_code__lists_types_passed_by_value_or_in_local_memory(void **state)
 {
-    (void)state;
     assert_types("kernel void k(pair a, const struct cell b, union u c, enum e d) {}", "",
                  "pair\nstruct cell\nunion u\nenum e\n");
     assert_types("__kernel void k(__global pair *a, __local const pair *restrict b, local struct cell*c, constant pair *d) {}",
@@ -89,7 +86,6 @@ static void test_code__lists_types_passed_by_value_or_in_local_memory(void **sta
 
 static void test_code__lists_no_types_that_it_cannot_tell(void **state)
 {
-    (void)state;
     assert_types("kernel void k(INTS(a), NDR_RANGE(1), local float (*rows)[4], local pair a[4], pair) {}", "", "");
     assert_types("kernel void k(read_only I a, __write_only I b, unsigned int c, global G d, pipe int e) {}", "", "");
     assert_types("#define T pair\nkernel void k(T a, U b, V c) {}\n#undef V", "-DU=pair", "");

@@ -199,14 +199,12 @@ static ndr_status release(ndr_event *made, ndr_status status)
 static ndr_status mark(scene *s, ndr_queue *on)
 {
     ndr_event *made = NULL;
-    (void)s;
     const ndr_status status = ndr_queue_mark(on, &made);
     return release(made, status);
 }
 
 static ndr_status barrier(scene *s, ndr_queue *on)
 {
-    (void)s;
     return ndr_queue_barrier(on, NULL);
 }
 
@@ -295,7 +293,6 @@ static ndr_status prefetch_shared(scene *s, ndr_queue *on)
 static ndr_status wait(scene *s, ndr_queue *on)
 {
     ndr_event *made = NULL;
-    (void)s;
     NDR_TRY(ndr_queue_mark(on, &made));
     const ndr_status status = ndr_event_wait(made);
     return release(made, status);
@@ -310,7 +307,6 @@ static ndr_status finish(scene *s, ndr_queue *on)
 /* In order, user's events make it wait by a mark. */
 static ndr_status finish_unordered(scene *s, ndr_queue *on)
 {
-    (void)on;
     if (!s->unordered) return NDR_UNSUPPORTED;
     NDR_TRY(launch(s, s->unordered));
     return ndr_queue_finish(s->unordered);
@@ -326,7 +322,6 @@ static ndr_status flush(scene *s, ndr_queue *on)
 static ndr_status wait_for_other(scene *s, ndr_queue *on)
 {
     ndr_event *made = NULL;
-    (void)on;
     NDR_TRY(ndr_launch_event(ndr_after(s->other, s->gate), s->add_one, &made, ndr_range_1d(INTS), s->x));
     const ndr_status status = launch(s, NDR_QUEUE_(ndr_after(s->line, made)));
     return release(made, status);
@@ -381,7 +376,6 @@ static ndr_status ask(scene *s, ndr_queue *on)
 static ndr_status spin(scene *s, ndr_queue *on)
 {
     ndr_queue *line;
-    (void)on;
     NDR_TRY(ndr_queue_create(s->context, &(ndr_queue_desc){ .spin_ns = 1 }, &line));
     const ndr_status status = launch(s, line);
     ndr_queue_destroy(line);
@@ -390,14 +384,12 @@ static ndr_status spin(scene *s, ndr_queue *on)
 
 static ndr_status run_task(void *user)
 {
-    (void)user;
     return NDR_OK;
 }
 
 static ndr_status host_task(scene *s, ndr_queue *on)
 {
     ndr_event *done = NULL;
-    (void)s;
     NDR_TRY(ndr_host_task(on, run_task, NULL, &done));
     const ndr_status status = ndr_event_wait(done);
     return release(done, status);
@@ -699,19 +691,16 @@ static void pause_each(bool is_behind, ender *end)
 
 static void test_command__a_paused_call_holds_up_nobody_for_ever(void **state)
 {
-    (void)state;
     pause_each(false, fail_the_gate);
 }
 
 static void test_command__a_paused_call_behind_an_event_that_fails(void **state)
 {
-    (void)state;
     pause_each(true, fail_the_gate);
 }
 
 static void test_command__a_paused_call_behind_an_event_that_ends(void **state)
 {
-    (void)state;
     pause_each(true, complete_the_gate);
 }
 
@@ -739,7 +728,6 @@ static void *launch_far_behind_gate(void *gate)
 /* The read is enqueued in front of the launch, whenever that was decided. */
 static void test_command__a_blocking_read_meets_the_first_event(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_thread threads[2];
     reader r = { NULL, NDR_TIMEOUT };
@@ -774,7 +762,6 @@ static cl_int CL_API_CALL note_blocking(cl_command_queue q, cl_mem m, cl_bool bl
 /* Where the device has its own memory the driver's call blocks. Then the read has no lock: other work passes it. */
 static void test_command__a_read_that_blocks_in_the_driver_has_no_lock(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(!ndr_context_has_turns(context), "threads that run commands while they wait take turns to wait");
     ndr_thread thread;
@@ -808,7 +795,6 @@ static ndr_event *to_fail;
 static cl_int CL_API_CALL refuse_fill(cl_command_queue q, cl_mem m, const void *pattern, size_t wide, size_t offset,
                                       size_t bytes, LIST)
 {
-    (void)q, (void)m, (void)pattern, (void)wide, (void)offset, (void)bytes, (void)count, (void)list, (void)event;
     assert_int_equal(real.clSetUserEventStatus(to_fail->pieces[0], CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
                      CL_SUCCESS);
     return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
@@ -817,7 +803,6 @@ static cl_int CL_API_CALL refuse_fill(cl_command_queue q, cl_mem m, const void *
 /* NVIDIA's driver refuses a command if an event of its list fails while it is enqueued. */
 static void test_command__is_refused_for_what_fails_meanwhile(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_queue *line = new_queue();
     ndr_buffer *x = buffer_of(BYTES, zeros);
@@ -874,7 +859,6 @@ static void use_what_another_thread_maps(scene *s, mapper *m, bool is_same)
 
 static void test_command__a_mapping_behind_an_event_holds_up_no_other(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     for (int is_same = 0; is_same < 2; ++is_same) {
         scene s;
@@ -895,7 +879,6 @@ static void *map_shared_behind_the_gate(void *mapper_)
 
 static void test_command__a_mapping_of_shared_memory_holds_up_no_other(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     scene s;
     ndr_thread thread;
@@ -932,7 +915,6 @@ static CL_API_ENTRY cl_int CL_API_CALL count_releases(cl_command_queue q)
 
 static void test_command__an_event_keeps_its_queue(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     scene s;
     ndr_event *done;
@@ -957,7 +939,6 @@ static void test_command__an_event_keeps_its_queue(void **state)
 
 static void test_command__a_destroyed_queue_is_refused(void **state)
 {
-    (void)state;
     ndr_context *checked;
     ndr_queue *line;
     ndr_event *done;
@@ -976,7 +957,6 @@ static void test_command__a_destroyed_queue_is_refused(void **state)
 /* The second launch waits for the first, and both for the gate, whose end must not wait for the first. */
 static void test_command__an_event_of_a_destroyed_queue_does_not_hold_up_a_failure(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(!driver_completes_failed_work(),
                  "a fault of the driver, shown in plain OpenCL: it crashes if several events of one list fail");
@@ -1082,7 +1062,6 @@ static size_t count_queries_of(size_t count)
 
 static void test_command__a_long_list_costs_a_constant_for_each_event(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     enum { FEW = 1000, TIMES = 32 };
     const size_t few = count_queries_of(FEW), many = count_queries_of(FEW * TIMES);
@@ -1093,7 +1072,6 @@ static void test_command__a_long_list_costs_a_constant_for_each_event(void **sta
 /* A queue keeps the launch until all that it waits for has ended, and each event that fails looks at it. */
 static void test_command__many_events_that_fail_cost_a_constant_each(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(!driver_completes_failed_work(),
                  "a fault of the driver, shown in plain OpenCL: it crashes if several events of one list fail");
@@ -1122,19 +1100,16 @@ static void test_command__many_events_that_fail_cost_a_constant_each(void **stat
 
 static CL_API_ENTRY cl_int CL_API_CALL refuse_wait(cl_uint count, const cl_event *list)
 {
-    (void)count, (void)list;
     return CL_OUT_OF_RESOURCES;
 }
 
 static CL_API_ENTRY cl_int CL_API_CALL refuse_finish(cl_command_queue q)
 {
-    (void)q;
     return CL_OUT_OF_RESOURCES;
 }
 
 static void test_command__finishing_ends_if_the_driver_cannot_wait(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     scene s;
     open_scene(&s);
@@ -1151,13 +1126,11 @@ static void test_command__finishing_ends_if_the_driver_cannot_wait(void **state)
 
 static CL_API_ENTRY cl_int CL_API_CALL refuse_end(cl_event e, cl_int state)
 {
-    (void)e, (void)state;
     return CL_OUT_OF_RESOURCES;
 }
 
 static void test_command__an_end_that_the_driver_refuses_may_be_repeated(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     scene s;
     open_scene(&s);

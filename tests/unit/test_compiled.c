@@ -75,7 +75,6 @@ static ndr_kernel *linked_kernel(const char *name)
 
 static void test_linked__texts_share_functions_and_constants(void **state)
 {
-    (void)state;
     enum { N = 13 };
     int x[N] = { 0 };
     const two t = { 1000, 0 };
@@ -96,7 +95,6 @@ static void test_linked__texts_share_functions_and_constants(void **state)
 /* Structs of both texts are known; `number` is another type in each. */
 static void test_linked__texts_have_their_arguments_checked(void **state)
 {
-    (void)state;
     int x = 77;
     const two t = { 1, 2 };
     const three c = { { 1, 2, 3 } };
@@ -117,7 +115,6 @@ static void test_linked__texts_have_their_arguments_checked(void **state)
 
 static void test_linked__files_find_what_lies_beside_them(void **state)
 {
-    (void)state;
     skip_for_fault(driver_links_few_texts(), "most texts are not linked");
     (void)mkdir("beside", 0777);
     write_file("beside/six.h", "#define SIX 6\n");
@@ -137,7 +134,6 @@ static void test_linked__files_find_what_lies_beside_them(void **state)
 
 static void test_linked__texts_with_a_fault_are_named(void **state)
 {
-    (void)state;
     static const char *const faulty[] = { second, "int four(void) { return unheard_of; }\n", NULL };
     static const char *const no_twice[] = { "constant int table[4] = { 5, 6, 7, 8 };\n", NULL };
     static const char *const files[] = { "no_such.cl", NULL };
@@ -155,7 +151,6 @@ static void test_linked__texts_with_a_fault_are_named(void **state)
 /* An empty list is no list; other texts make another program. */
 static void test_linked__texts_belong_to_the_request(void **state)
 {
-    (void)state;
     static const char asks[] = "int value(void);\nkernel void ask(global int *x) { x[0] = value(); }\n";
     static const char *const none[] = { NULL };
     int x = 0;
@@ -209,7 +204,6 @@ static const ndr_kernel_desc scale = { .name = "scale", .spirv = module, .spirv_
 
 static void test_spirv__runs_on_devices_that_take_it(void **state)
 {
-    (void)state;
     skip_without(device.has_spirv, "the device takes no SPIR-V");
     int x[3] = { 1, 2, 3 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
@@ -225,7 +219,6 @@ static void test_spirv__runs_on_devices_that_take_it(void **state)
 
 static void test_spirv__is_refused_by_other_devices(void **state)
 {
-    (void)state;
     skip_without(!device.has_spirv, "the device takes SPIR-V");
     assert_get_refused(NDR_UNSUPPORTED, scale, "\"m.spv\" is a SPIR-V module, which device \"",
                        "does not accept (has_spirv of ndr_device_info)");
@@ -233,7 +226,6 @@ static void test_spirv__is_refused_by_other_devices(void **state)
 
 static void test_spirv__that_is_none_is_refused(void **state)
 {
-    (void)state;
     static const char text[] = "kernel void scale(global int *x) {}";
     const struct {
         const void *bytes;
@@ -266,7 +258,6 @@ static const char binary_source[] = "kernel void add(global int *x, int a) { x[g
 
 static void test_binary__of_a_program_runs_again(void **state)
 {
-    (void)state;
     int x[2] = { 1, 2 };
     const size_t bytes = read_binary(kernel_of(binary_source, "add"));
     skip_without(bytes > 0, "the driver has no binary");
@@ -289,7 +280,6 @@ static cl_program CL_API_CALL take_no_binary(cl_context c, cl_uint count, const 
                                              const size_t *lengths, const unsigned char **binaries, cl_int *status,
                                              cl_int *error)
 {
-    (void)c, (void)count, (void)devices, (void)lengths, (void)binaries;
     *status = CL_INVALID_BINARY;
     *error = CL_INVALID_BINARY;
     return NULL;
@@ -297,7 +287,6 @@ static cl_program CL_API_CALL take_no_binary(cl_context c, cl_uint count, const 
 
 static void test_binary__that_is_none_is_refused(void **state)
 {
-    (void)state;
     static const unsigned char text[64] = "this is no binary of any driver";
     assert_get_refused(NDR_BAD_ARGUMENT, (ndr_kernel_desc){ .name = "add", .binary = text },
                        "desc->binary_bytes is 0 for kernel \"add\"", "");
@@ -314,7 +303,6 @@ static void test_binary__that_is_none_is_refused(void **state)
 
 static void test_compiled__takes_nothing_that_is_for_texts(void **state)
 {
-    (void)state;
     static const char *const folders[] = { ".", NULL };
     const ndr_kernel_desc bundled = { .name = "reduce_tree", .bundled = "reduce/tree_groups.cl", .linked = linked };
     ndr_kernel_desc desc = scale;

@@ -10,7 +10,6 @@ static size_t listed_count;
 
 static int list_devices(void **state)
 {
-    (void)state;
     if (ndr_device_list(MAX_DEVICES, listed, &listed_count) == NDR_OK) return 0;
     print_error("%s\n", ndr_last_error());
     return -1;
@@ -45,7 +44,6 @@ static void assert_same_device(const ndr_device_info *a, const ndr_device_info *
 
 static void test_device_list__counts_without_an_array(void **state)
 {
-    (void)state;
     size_t count = 0;
     assert_ok(ndr_device_list(0, NULL, &count));
     assert_int_equal(count, listed_count);
@@ -54,7 +52,6 @@ static void test_device_list__counts_without_an_array(void **state)
 
 static void test_device_list__writes_no_more_than_there_is_room_for(void **state)
 {
-    (void)state;
     ndr_device_info two[2];
     memset(two, 0x5a, sizeof two);
     const ndr_device_info untouched = two[1];
@@ -67,7 +64,6 @@ static void test_device_list__writes_no_more_than_there_is_room_for(void **state
 
 static void test_device_list__describes_each_device(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < listed_count; ++i) {
         const ndr_device_info *d = &listed[i];
         assert_true(*d->name && *d->platform && *d->driver);
@@ -87,7 +83,6 @@ static void test_device_list__describes_each_device(void **state)
 
 static void test_context__takes_an_index(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < listed_count; ++i) {
         char index[32];
         snprintf(index, sizeof index, "%zu", i);
@@ -98,7 +93,6 @@ static void test_context__takes_an_index(void **state)
 
 static void test_context__takes_a_type(void **state)
 {
-    (void)state;
     for (int t = NDR_DEVICE_TYPE_CPU; t <= NDR_DEVICE_TYPE_ACCELERATOR; ++t) {
         const size_t wanted = first_of_type((ndr_device_type)t);
         if (wanted == listed_count) continue;
@@ -109,14 +103,12 @@ static void test_context__takes_a_type(void **state)
 
 static void test_context__takes_a_name(void **state)
 {
-    (void)state;
     const ndr_device_info info = opened(listed[0].name);
     assert_string_equal(info.name, listed[0].name);
 }
 
 static void test_context__refuses_what_no_device_matches(void **state)
 {
-    (void)state;
     ndr_context *made = (ndr_context *)&listed;
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create("no such device", &made),
                    "ndr_context_create asks for \"no such device\"", "0: ", listed[0].name);
@@ -125,7 +117,6 @@ static void test_context__refuses_what_no_device_matches(void **state)
 
 static void test_context__reads_ndr_device_where_no_words_are_given(void **state)
 {
-    (void)state;
     char last[32];
     snprintf(last, sizeof last, "%zu", listed_count - 1);
     set_env("NDR_DEVICE", last);
@@ -136,7 +127,6 @@ static void test_context__reads_ndr_device_where_no_words_are_given(void **state
 
 static void test_context__says_when_ndr_device_cannot_be_had(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     set_env("NDR_DEVICE", "no such device");
     assert_refused(NDR_NO_MATCHING_DEVICE, ndr_context_create(NULL, &made),
@@ -147,7 +137,6 @@ static void test_context__says_when_ndr_device_cannot_be_had(void **state)
 
 static void test_context__takes_words_over_ndr_device(void **state)
 {
-    (void)state;
     set_env("NDR_DEVICE", "no such device");
     const ndr_device_info info = opened("0");
     assert_same_device(&info, &listed[0]);
@@ -156,7 +145,6 @@ static void test_context__takes_words_over_ndr_device(void **state)
 
 static void test_context__takes_an_empty_ndr_device_for_none(void **state)
 {
-    (void)state;
     set_env("NDR_DEVICE", NULL);
     const ndr_device_info unset = opened(NULL);
     set_env("NDR_DEVICE", "");
@@ -167,7 +155,6 @@ static void test_context__takes_an_empty_ndr_device_for_none(void **state)
 
 static void test_context__prefers_a_gpu(void **state)
 {
-    (void)state;
     static const ndr_device_type order[] = { NDR_DEVICE_TYPE_GPU, NDR_DEVICE_TYPE_ACCELERATOR,
                                              NDR_DEVICE_TYPE_CPU };
     size_t wanted = listed_count;
@@ -182,7 +169,6 @@ static void test_context__prefers_a_gpu(void **state)
 
 static void test_context__describes_its_device_as_opencl_does(void **state)
 {
-    (void)state;
     ndr_context *made;
     ndr_device_info info;
     size_t group = 0, sizes[8] = { 0 };
@@ -247,7 +233,6 @@ static ndr_device_info described(bool with_place)
 
 static void test_device_list__tells_which_device_it_is_and_where(void **state)
 {
-    (void)state;
     const ndr_device_info info = described(true);
     assert_memory_equal(info.uuid, "0123456789abcdef", sizeof info.uuid);
     assert_string_equal(info.pci_address, "0001:a5:1f.7");
@@ -256,7 +241,6 @@ static void test_device_list__tells_which_device_it_is_and_where(void **state)
 
 static void test_device_list__leaves_out_what_the_driver_does_not_offer(void **state)
 {
-    (void)state;
     static const uint8_t unknown[16];
     const ndr_device_info info = described(false);
     assert_memory_equal(info.uuid, unknown, sizeof info.uuid);
@@ -266,7 +250,6 @@ static void test_device_list__leaves_out_what_the_driver_does_not_offer(void **s
 
 static void test_context__refuses_null(void **state)
 {
-    (void)state;
     ndr_device_info info;
     ndr_context *made;
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create("0", NULL), "ndr_context_create",
@@ -281,13 +264,11 @@ static void test_context__refuses_null(void **state)
 
 static void test_context__destroy_takes_null(void **state)
 {
-    (void)state;
     ndr_context_destroy(NULL);
 }
 
 static void test_context__may_be_opened_twice(void **state)
 {
-    (void)state;
     ndr_context *a, *b;
     assert_ok(ndr_context_create("0", &a));
     assert_ok(ndr_context_create("0", &b));
@@ -300,7 +281,6 @@ static void test_context__may_be_opened_twice(void **state)
 
 static void test_context__needs_opencl_1_2(void **state)
 {
-    (void)state;
     ndr_catalog catalog;
     ndr_context *made = NULL;
     assert_ok(ndr_catalog_read(&catalog));
@@ -317,7 +297,6 @@ static void test_context__needs_opencl_1_2(void **state)
 
 static void test_context__destroyed_first_serves_what_was_made_of_it(void **state)
 {
-    (void)state;
     ndr_context *made;
     ndr_queue *line;
     ndr_buffer *buffer;
@@ -344,7 +323,6 @@ static void test_context__destroyed_first_serves_what_was_made_of_it(void **stat
 
 static void test_context__hides_what_ndr_disable_names(void **state)
 {
-    (void)state;
     set_env("NDR_DISABLE", "fp64,int64_atomics,sub_groups");
     const ndr_device_info info = opened("0");
     assert_false(info.has_f64 || info.has_int64_atomics || info.has_sub_groups);
@@ -353,7 +331,6 @@ static void test_context__hides_what_ndr_disable_names(void **state)
 
 static void test_context__tells_kernels_what_ndr_disable_names(void **state)
 {
-    (void)state;
     ndr_context *made;
     ndr_kernel *kernel;
     set_env("NDR_DISABLE", "fp64");
@@ -369,7 +346,6 @@ static void test_context__tells_kernels_what_ndr_disable_names(void **state)
 
 static void test_context__refuses_an_unknown_word_in_ndr_disable(void **state)
 {
-    (void)state;
     ndr_context *made = NULL;
     set_env("NDR_DISABLE", "fp46");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_create("0", &made), "NDR_DISABLE names \"fp46\"");

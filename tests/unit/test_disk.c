@@ -26,7 +26,6 @@ static ndr_text logged; /* "id: text\n" */
 
 static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level, (void)user;
     ndr_text_add(&logged, "%s: %s\n", id, text);
 }
 
@@ -58,7 +57,6 @@ static void open_store(const char *chosen)
 
 static int begin(void **state)
 {
-    (void)state;
     assert_non_null(getcwd(folder, sizeof folder - 16));
     strcat(folder, "/store");
     remove_folder(folder);
@@ -69,7 +67,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     ndr_disk_close(&disk);
     remove_folder(folder);
     return 0;
@@ -132,14 +129,12 @@ static char open_to_all[] = "/tmp/ndr-test-disk-XXXXXX";
 
 static int enter_open_folder(void **state)
 {
-    (void)state;
     if (geteuid() != 0) return 0;
     return !mkdtemp(open_to_all) || chmod(open_to_all, 0755) != 0 || chdir(open_to_all) != 0;
 }
 
 static int leave_open_folder(void **state)
 {
-    (void)state;
     if (geteuid() == 0) remove_folder(open_to_all);
     return 0;
 }
@@ -171,7 +166,6 @@ static void run_without_rights(void (*run)(void))
 
 static void test_disk__finds_what_was_put(void **state)
 {
-    (void)state;
     assert_false(finds("a", ""));
     assert_false(finds("b", ""));
     assert_int_equal(count_files(NULL, 0), 0);
@@ -195,7 +189,6 @@ static void test_disk__finds_what_was_put(void **state)
 
 static void test_disk__keeps_bytes_of_any_size(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 7, 16383, 16384, 16385, 1000003 };
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         unsigned char *bytes = malloc(sizes[s] + 1);
@@ -214,7 +207,6 @@ static void test_disk__keeps_bytes_of_any_size(void **state)
 
 static void test_disk__is_for_its_user_alone(void **state)
 {
-    (void)state;
     struct stat about;
     const mode_t before = umask(0);
     put("a", "one");
@@ -229,7 +221,6 @@ static void test_disk__is_for_its_user_alone(void **state)
 
 static void test_disk__ignores_an_entry_of_any_other_length(void **state)
 {
-    (void)state;
     unsigned char bytes[512] = { 0 };
     put("key", "a value");
     const char *path = only_file();
@@ -248,7 +239,6 @@ static void test_disk__ignores_an_entry_of_any_other_length(void **state)
 
 static void test_disk__ignores_an_entry_with_any_bit_changed(void **state)
 {
-    (void)state;
     unsigned char bytes[512];
     put("key", "a value");
     const char *path = only_file();
@@ -273,7 +263,6 @@ static void seal(unsigned char *bytes, size_t count)
 
 static void test_disk__ignores_an_entry_of_another_key_under_the_same_name(void **state)
 {
-    (void)state;
     unsigned char bytes[512];
     put("key 1", "a value");
     const char *path = only_file();
@@ -290,7 +279,6 @@ static void test_disk__ignores_an_entry_of_another_key_under_the_same_name(void 
 
 static void test_disk__ignores_an_entry_of_another_build_of_libndr(void **state)
 {
-    (void)state;
     unsigned char bytes[512];
     put("key", "a value");
     const char *path = only_file();
@@ -306,7 +294,6 @@ static void test_disk__ignores_an_entry_of_another_build_of_libndr(void **state)
 
 static void test_disk__ignores_sizes_that_do_not_add_up(void **state)
 {
-    (void)state;
     static const uint64_t sizes[] = { 0, 1, UINT64_MAX, UINT64_MAX - HEADER, INT64_MAX, 1u << 31 };
     unsigned char bytes[512];
     put("key", "a value");
@@ -360,7 +347,6 @@ static const char *long_key(void)
 
 static void test_disk__reads_no_entry_past_its_end(void **state)
 {
-    (void)state;
     unsigned char bytes[2048] = { 0 }, changed[2048];
     put(long_key(), "a value");
     const char *path = only_file();
@@ -385,7 +371,6 @@ static void test_disk__reads_no_entry_past_its_end(void **state)
 
 static void test_disk__ignores_an_entry_that_ends_in_its_key(void **state)
 {
-    (void)state;
     unsigned char bytes[2048] = { 0 };
     put(long_key(), "");
     const char *path = only_file();
@@ -402,7 +387,6 @@ static void test_disk__ignores_an_entry_that_ends_in_its_key(void **state)
 
 static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
 {
-    (void)state;
     put("key", "a value");
     const char *path = only_file();
     assert_int_equal(chmod(path, 0620), 0);
@@ -426,7 +410,6 @@ static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
 
 static void test_disk__refuses_a_folder_that_others_can_write_to(void **state)
 {
-    (void)state;
     static const mode_t modes[] = { 0777, 0770, 0720, 0702, 01777 };
     put("key", "a value");
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
@@ -443,7 +426,6 @@ static void test_disk__refuses_a_folder_that_others_can_write_to(void **state)
 
 static void test_disk__refuses_a_folder_of_another_user(void **state)
 {
-    (void)state;
     put("key", "a value");
     if (geteuid() == 0) assert_int_equal(chown(folder, ANOTHER, (gid_t)-1), 0);
     else open_store("/usr");
@@ -455,7 +437,6 @@ static void test_disk__refuses_a_folder_of_another_user(void **state)
 
 static void test_disk__refuses_what_is_no_folder(void **state)
 {
-    (void)state;
     write_file("file", "");
     snprintf(folder + strlen(folder) - strlen("store"), 16, "file");
     open_store(folder);
@@ -480,7 +461,6 @@ static void use_read_only(void)
 
 static void test_disk__reads_from_a_folder_that_cannot_be_written_to(void **state)
 {
-    (void)state;
     put("key", "a value");
     if (geteuid() == 0) assert_int_equal(chown(only_file(), ANOTHER, ANOTHER), 0);
     assert_int_equal(chmod(folder, 0500), 0);
@@ -498,7 +478,6 @@ static void check_read_only(void)
 
 static void test_disk__tells_beforehand_whether_it_can_be_written_to(void **state)
 {
-    (void)state;
     assert_true(ndr_disk_can_put(&disk)); /* it makes the folder */
     assert_int_equal(count_files(NULL, 0), 0);
     assert_silent();
@@ -528,7 +507,6 @@ static void use_another_root(void)
 /* The folder of that name inside of the new root is another one. */
 static void test_disk__is_not_used_under_another_root(void **state)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root may call chroot()\n");
         skip();
@@ -557,7 +535,6 @@ static void use_unreadable(void)
 
 static void test_disk__misses_an_entry_that_cannot_be_read(void **state)
 {
-    (void)state;
     put("key", "a value");
     if (geteuid() == 0) assert_int_equal(chown(only_file(), ANOTHER, ANOTHER), 0);
     assert_int_equal(chmod(only_file(), 0), 0);
@@ -566,7 +543,6 @@ static void test_disk__misses_an_entry_that_cannot_be_read(void **state)
 
 static void test_disk__does_without_a_folder_that_goes(void **state)
 {
-    (void)state;
     put("key", "a value");
     remove_folder(folder);
     assert_false(finds("key", ""));
@@ -577,7 +553,6 @@ static void test_disk__does_without_a_folder_that_goes(void **state)
 
 static void test_disk__takes_a_path_that_is_too_long(void **state)
 {
-    (void)state;
     char path[6000];
     memset(path, 'x', sizeof path);
     path[0] = '/';
@@ -638,7 +613,6 @@ int __wrap_statvfs(const char *path, struct statvfs *about)
 
 static void test_disk__tells_beforehand_that_the_disk_is_full(void **state)
 {
-    (void)state;
     static const struct {
         long left;
         bool can;
@@ -654,7 +628,6 @@ static void test_disk__tells_beforehand_that_the_disk_is_full(void **state)
 
 static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
 {
-    (void)state;
     unsigned char bytes[512];
     put("key", "a value");
     const size_t count = read_bytes(only_file(), bytes, sizeof bytes);
@@ -676,7 +649,6 @@ static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
 
 static void test_disk__keeps_nothing_that_fails_to_close(void **state)
 {
-    (void)state;
     put("key", "a value");
     fails_at_close = true;
     const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
@@ -698,7 +670,6 @@ static void use_limited(void)
 
 static void test_disk__respects_the_limit_of_a_process(void **state)
 {
-    (void)state;
     put("key", "a value");
     const int there = (int)count_files(NULL, 0);
     run_without_rights(use_limited);
@@ -734,7 +705,6 @@ static bool read_whole(void)
 
 static void test_disk__is_shared_by_processes(void **state)
 {
-    (void)state;
     fflush(NULL);
     for (int w = 0; w < WRITERS; ++w)
         if (fork() == 0) { /* the children use the store that the parent opened */
@@ -758,7 +728,6 @@ static void *write_in_a_thread(void *letter)
 
 static void test_disk__is_shared_by_threads(void **state)
 {
-    (void)state;
     pthread_t threads[WRITERS];
     char letters[WRITERS];
     for (int w = 0; w < WRITERS; ++w) {
@@ -815,7 +784,6 @@ static bool has(const char *key)
 
 static void test_disk__removes_what_was_not_used_for_longest(void **state)
 {
-    (void)state;
     static const char *const others[] = { "ndr-of-the-user-in-32-characters-xyz",
                                           "ndr-0123456789abcdef0123456789abcdefx", "ndr-notes", "data" };
     char path[2048];
@@ -843,7 +811,6 @@ static void test_disk__removes_what_was_not_used_for_longest(void **state)
 
 static void test_disk__keeps_its_limit_in_the_environment(void **state)
 {
-    (void)state;
     static const struct {
         const char *words;
         uint64_t mib;
@@ -885,7 +852,6 @@ static void check_folder(const char *cache, const char *caches, const char *home
 
 static void test_disk__has_its_folder_from_the_environment(void **state)
 {
-    (void)state;
     char *home = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
     home = home ? strdup(home) : NULL;
     caches = caches ? strdup(caches) : NULL;
@@ -906,7 +872,6 @@ static void test_disk__has_its_folder_from_the_environment(void **state)
 
 static void test_disk__refuses_words_that_it_does_not_know(void **state)
 {
-    (void)state;
     static const char *const folders[] = { "relative", "./here", "OFF", " /a" };
     static const char *const limits[] = { "big", "0", "00", "-1", "1.5", "12 MiB", " 3" };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
@@ -922,7 +887,6 @@ static void test_disk__refuses_words_that_it_does_not_know(void **state)
 
 static void test_disk__makes_the_folders_above_its_own(void **state)
 {
-    (void)state;
     struct stat about;
     char deep[1100];
     snprintf(deep, sizeof deep, "%s/x/y/z", folder);

@@ -31,14 +31,12 @@ enum { COUNT = sizeof all / sizeof all[0] };
 
 static void test_dtype__keeps_its_numbers(void **state)
 {
-    (void)state;
     assert_int_equal(NDR_DTYPE_NONE, 0);
     for (size_t i = 0; i < COUNT; ++i) assert_int_equal(all[i].dtype, all[i].number);
 }
 
 static void test_dtype__has_name_and_size(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; ++i) {
         assert_string_equal(ndr_dtype_name(all[i].dtype), all[i].name);
         assert_int_equal(ndr_dtype_size(all[i].dtype), all[i].size_bytes);
@@ -47,7 +45,6 @@ static void test_dtype__has_name_and_size(void **state)
 
 static void test_dtype__is_described_for_opencl(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; ++i) {
         const ndr_dtype_info *info = ndr_dtype_describe(all[i].dtype);
         assert_non_null(info);
@@ -59,7 +56,6 @@ static void test_dtype__is_described_for_opencl(void **state)
 
 static void test_dtype__of_no_known_number_is_a_question_mark(void **state)
 {
-    (void)state;
     static const int invalid[] = { 0, 13, 1000, -1 };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
         assert_string_equal(ndr_dtype_name((ndr_dtype)invalid[i]), "?");
@@ -82,7 +78,6 @@ static ndr_dtype named_dtype(size_t i) { return all[i].dtype == NDR_DTYPE_BF16 ?
 
 static void test_dtype__is_found_by_its_opencl_name(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT; ++i) assert_is(all[i].cl_name, named_dtype(i), 1);
     assert_is("unsigned int", NDR_DTYPE_U32, 1);
     assert_is("unsigned char", NDR_DTYPE_U8, 1);
@@ -94,7 +89,6 @@ static void test_dtype__is_found_by_its_opencl_name(void **state)
 
 static void test_vector__has_the_bytes_of_its_lanes(void **state)
 {
-    (void)state;
     static const unsigned lanes[] = { 2, 3, 4, 8, 16 };
     char name[32];
     for (size_t i = 0; i < COUNT; ++i)
@@ -108,7 +102,6 @@ static void test_vector__has_the_bytes_of_its_lanes(void **state)
 
 static void test_vector__is_nothing_else(void **state)
 {
-    (void)state;
     static const char *const invalid[] = { "float1", "float5", "float4x", "4",    "int4*", "pair2", "float04",
                                            "",       "long_4", "float 4", "half5", "float+4" };
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; ++i) {
@@ -159,7 +152,6 @@ static double value_of(const narrow *n, unsigned bits)
 
 static void test_narrow__has_the_value_of_its_bits(void **state)
 {
-    (void)state;
     for (const narrow *n = narrows; n < narrows + 2; ++n)
         for (unsigned bits = 0; bits < 65536; ++bits) {
             const unsigned magnitude = bits & 0x7fff, sign = bits >> 15;
@@ -174,7 +166,6 @@ static void test_narrow__has_the_value_of_its_bits(void **state)
 /* A NaN becomes quiet: the first bit of its fraction is set. */
 static void test_narrow__of_its_value_is_the_same(void **state)
 {
-    (void)state;
     for (const narrow *n = narrows; n < narrows + 2; ++n)
         for (unsigned bits = 0; bits < 65536; ++bits) {
             const unsigned quiet = (bits & 0x7fff) > n->infinity ? 1u << (n->fraction_bits - 1) : 0;
@@ -185,7 +176,6 @@ static void test_narrow__of_its_value_is_the_same(void **state)
 /* Every finite number, and the floats at and next to the middle between it and the next one. */
 static void test_narrow__is_the_nearest_one_and_of_two_the_even_one(void **state)
 {
-    (void)state;
     for (const narrow *n = narrows; n < narrows + 2; ++n)
         for (unsigned bits = 0; bits < n->infinity; ++bits) {
             const uint32_t low = bits_of(n->to_float((uint16_t)bits));
@@ -231,7 +221,6 @@ static void assert_nearest(const narrow *n, const double *values, uint32_t bits,
 /* All floats with NDR_TEST_LONG, or every 4099th from a random one on. */
 static void test_narrow__of_any_float_is_a_nearest_one(void **state)
 {
-    (void)state;
     static double values[0x8000];
     uint64_t seed = number_from_env("NDR_TEST_SEED", 1);
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -246,7 +235,6 @@ static void test_narrow__of_any_float_is_a_nearest_one(void **state)
 
 static void test_narrow__of_special_floats(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_f16_from_float(INFINITY), 0x7c00);
     assert_int_equal(ndr_f16_from_float(-INFINITY), 0xfc00);
     assert_int_equal(ndr_f16_from_float(FLT_MAX), 0x7c00);
@@ -269,7 +257,6 @@ static void test_narrow__of_special_floats(void **state)
 
 static void test_narrow__converts_arrays(void **state)
 {
-    (void)state;
     static const float floats[] = { 1.5f, -2.0f, 0.1f, INFINITY };
     static const uint16_t halves[] = { 0x3e00, 0xc000, 0x2e66, 0x7c00 }, bfloats[] = { 0x3fc0, 0xc000, 0x3dcd, 0x7f80 };
     uint16_t bits[5] = { 0, 0, 0, 0, 77 };

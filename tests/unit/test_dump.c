@@ -43,7 +43,6 @@ static ndr_text logged;
 
 static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level, (void)user;
     if (strncmp(id, "dump.", 5) == 0) ndr_text_add(&logged, "%s: %s\n", id, text);
 }
 
@@ -56,7 +55,6 @@ static void remove_all(void)
 
 static int begin(void **state)
 {
-    (void)state;
     assert_non_null(getcwd(folder, PATH_MAX));
     strcat(folder, "/saved");
     remove_all();
@@ -67,7 +65,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     restore_env();
     ndr_queue_destroy(queue);
     ndr_context_destroy(context);
@@ -164,7 +161,6 @@ static void check_ints(const char *name, int first)
 
 static void test_dump__reads_its_words(void **state)
 {
-    (void)state;
     static const struct {
         const char *words, *kernel;
         bool saves_all;
@@ -188,7 +184,6 @@ static void test_dump__reads_its_words(void **state)
 
 static void test_dump__refuses_other_words(void **state)
 {
-    (void)state;
     static const char *const rows[] = { "/a,al",      "/a,kernel=",         "/a,slow=0", "/a,slow=-1",
                                         "/a,slow=1x", "/a,slow=9999999999", "/a,",       "/a,kernel=x,kernel=y" };
     for (size_t i = 0; i < NDR_COUNT_OF(rows); ++i) {
@@ -203,7 +198,6 @@ static void test_dump__refuses_other_words(void **state)
 
 static void test_dump__is_off_by_default(void **state)
 {
-    (void)state;
     ndr_dumps d = { 0 };
     assert_ok(ndr_dumps_parse(NULL, &d));
     assert_ok(ndr_dumps_parse("", &d));
@@ -212,7 +206,6 @@ static void test_dump__is_off_by_default(void **state)
 
 static void test_dump__reads_a_relative_folder_from_the_working_directory(void **state)
 {
-    (void)state;
     ndr_dumps d = { 0 };
     assert_ok(ndr_dumps_parse("saved", &d));
     assert_string_equal(d.folder, folder);
@@ -221,7 +214,6 @@ static void test_dump__reads_a_relative_folder_from_the_working_directory(void *
 
 static void test_dump__refuses_a_folder_that_cannot_be_written(void **state)
 {
-    (void)state;
     ndr_context *made;
     write_file("a_file", "");
     set_env("NDR_DUMP", "a_file/inside");
@@ -233,7 +225,6 @@ static void test_dump__refuses_a_folder_that_cannot_be_written(void **state)
 
 static void test_dump__does_not_save_what_succeeds(void **state)
 {
-    (void)state;
     open_with("", NDR_CHECK_OFF);
     ndr_buffer *x = ints(0), *y = ints(0);
     assert_ok(launch_add(x, y));
@@ -246,13 +237,11 @@ static cl_int CL_API_CALL refuse_launch(cl_command_queue q, cl_kernel k, cl_uint
                                         const size_t *global, const size_t *local, cl_uint count, const cl_event *waits,
                                         cl_event *made)
 {
-    (void)q, (void)k, (void)dims, (void)offset, (void)global, (void)local, (void)count, (void)waits, (void)made;
     return CL_OUT_OF_RESOURCES;
 }
 
 static void test_dump__saves_what_the_driver_refuses(void **state)
 {
-    (void)state;
     open_with("", NDR_CHECK_OFF);
     ndr_buffer *x = ints(10), *y = ints(20);
     ndr_kernel *const kernel = kernel_of(source, "add");
@@ -273,7 +262,6 @@ static void test_dump__saves_what_the_driver_refuses(void **state)
 
 static void test_dump__does_not_save_what_libndr_refuses(void **state)
 {
-    (void)state;
     open_with("", NDR_CHECK_OFF);
     ndr_buffer *x = ints(0);
     ndr_kernel *const kernel = kernel_of(source, "add");
@@ -288,7 +276,6 @@ static void test_dump__does_not_save_what_libndr_refuses(void **state)
 
 static void test_dump__saves_what_writes_out_of_bounds(void **state)
 {
-    (void)state;
     open_with("", NDR_CHECK_ON);
     ndr_buffer *y = ints(3);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, kernel_of(source, "past"), ndr_range_1d(N), y, 8),
@@ -300,7 +287,6 @@ static void test_dump__saves_what_writes_out_of_bounds(void **state)
 
 static void test_dump__saves_results_of_all_launches(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *x = ints(10), *y = ints(20);
     assert_ok(launch_add(x, y));
@@ -327,7 +313,6 @@ static cl_int CL_API_CALL look_and_refuse(cl_command_queue q, cl_kernel k, cl_ui
 
 static void test_dump__saves_all_launches_before_they_run(void **state)
 {
-    (void)state;
     open_with(",kernel=add", NDR_CHECK_OFF);
     ndr_buffer *x = ints(10);
     ndr_kernel *const kernel = kernel_of(source, "add");
@@ -344,7 +329,6 @@ static void test_dump__saves_all_launches_before_they_run(void **state)
 
 static void test_dump__saves_only_the_kernel_that_is_named(void **state)
 {
-    (void)state;
     open_with(",kernel=past", NDR_CHECK_OFF);
     ndr_buffer *x = ints(10);
     assert_ok(launch_add(x, x));
@@ -356,7 +340,6 @@ static void test_dump__saves_only_the_kernel_that_is_named(void **state)
 
 static void test_dump__saves_only_slow_launches(void **state)
 {
-    (void)state;
     open_with(",slow=999999", NDR_CHECK_OFF);
     ndr_buffer *x = ints(10), *y = ints(10);
     assert_ok(launch_add(x, y));
@@ -372,7 +355,6 @@ static void test_dump__saves_only_slow_launches(void **state)
 
 static void test_dump__leaves_the_vocabulary_in_the_text(void **state)
 {
-    (void)state;
     ndr_kernel *kernel;
     const char *const dirs[] = { ".", NULL };
     open_with(",all", NDR_CHECK_OFF);
@@ -399,7 +381,6 @@ static void test_dump__leaves_the_vocabulary_in_the_text(void **state)
 
 static void test_dump__saves_each_text_of_a_linked_program(void **state)
 {
-    (void)state;
     ndr_kernel *kernel;
     const char *const linked[] = { "int twice(int x) { return 2 * x; }\n", NULL };
     open_with(",all", NDR_CHECK_OFF);
@@ -421,7 +402,6 @@ static void test_dump__saves_each_text_of_a_linked_program(void **state)
 
 static void test_dump__saves_each_kind_of_value(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *y = ints(0);
     const pair p = { 3, 0.5f };
@@ -436,7 +416,6 @@ static void test_dump__saves_each_kind_of_value(void **state)
 
 static void test_dump__saves_shared_memory_of_arguments_once(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     int host[1024] = { 0 };
     ndr_buffer *whole = buffer_of(sizeof host, host), *view;
@@ -452,7 +431,6 @@ static void test_dump__saves_shared_memory_of_arguments_once(void **state)
 
 static void test_dump__reads_buffers_that_the_host_may_not(void **state)
 {
-    (void)state;
     int host[N];
     for (int i = 0; i < N; ++i) host[i] = 7 + i;
     open_with(",all", NDR_CHECK_OFF);
@@ -467,7 +445,6 @@ static void test_dump__reads_buffers_that_the_host_may_not(void **state)
 
 static void test_dump__names_the_file_of_an_operation(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *x = ints(1), *y = ints(0);
     assert_ok(
@@ -483,7 +460,6 @@ static void test_dump__names_the_file_of_an_operation(void **state)
 
 static void test_dump__saves_the_values_of_a_prepared_launch(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_prepared *prepared;
     ndr_buffer *y = ints(0);
@@ -506,7 +482,6 @@ static void test_dump__saves_the_values_of_a_prepared_launch(void **state)
 
 static void test_dump__says_that_images_are_not_saved(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_image *image;
     ndr_buffer *y = ints(0);
@@ -526,7 +501,6 @@ static void test_dump__says_that_images_are_not_saved(void **state)
 
 static void test_dump__does_not_wait_for_what_the_caller_holds_back(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *x = ints(0), *y = ints(0);
     ndr_event *gate;
@@ -553,7 +527,6 @@ static ndr_status launch_in_task(void *pair_of_buffers)
 
 static void test_dump__does_not_wait_for_the_task_that_launches(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *both[] = { ints(0), ints(0) };
     (void)kernel_of(source, "add");
@@ -568,7 +541,6 @@ static void test_dump__does_not_wait_for_the_task_that_launches(void **state)
 
 static void test_dump__keeps_the_folder_below_its_limits(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *x = ints(0), *y = ints(0);
     ndr_max_dump_bytes = 3000; /* more than one launch has, and less than two */
@@ -595,7 +567,6 @@ static void test_dump__keeps_the_folder_below_its_limits(void **state)
 
 static void test_dump__reports_a_folder_that_went_away(void **state)
 {
-    (void)state;
     open_with(",all", NDR_CHECK_OFF);
     ndr_buffer *x = ints(0), *y = ints(0);
     write_file(folder, "a file in its place");
@@ -611,7 +582,6 @@ static void *launch_often(void *unused)
     enum { TIMES = 5 };
     ndr_queue *own;
     ndr_buffer *x = ints(0), *y = ints(0);
-    (void)unused;
     assert_ok(ndr_queue_create(context, NULL, &own));
     for (int i = 0; i < TIMES; ++i) assert_ok(ndr_launch(own, kernel_of(source, "add"), ndr_range_1d(N), x, y, 5));
     ndr_queue_destroy(own);
@@ -623,7 +593,6 @@ static void *launch_often(void *unused)
 static void test_dump__saves_launches_of_several_threads(void **state)
 {
     enum { THREADS = 3 };
-    (void)state;
     pthread_t threads[THREADS];
     open_with(",all", NDR_CHECK_OFF);
     for (int i = 0; i < THREADS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, launch_often, NULL), 0);

@@ -64,7 +64,6 @@ static void open_gate(cl_event gate)
 
 static void test_event__wait_ends_with_the_work(void **state)
 {
-    (void)state;
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     ndr_buffer *x = zeros(64);
     ndr_event *done;
@@ -78,7 +77,6 @@ static void test_event__wait_ends_with_the_work(void **state)
 
 static void test_event__refuses_null(void **state)
 {
-    (void)state;
     ndr_event_state how_far;
     uint64_t elapsed;
     ndr_event *done;
@@ -100,13 +98,11 @@ static void test_event__refuses_null(void **state)
 
 static void test_event__destroy_takes_null(void **state)
 {
-    (void)state;
     ndr_event_destroy(NULL);
 }
 
 static void test_event__destroyed_early_lets_the_work_go_on(void **state)
 {
-    (void)state;
     ndr_buffer *x = zeros(1);
     ndr_event *done;
     int out = 0;
@@ -119,7 +115,6 @@ static void test_event__destroyed_early_lets_the_work_go_on(void **state)
 
 static void test_event__outlives_queue_and_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *line;
     ndr_buffer *x;
@@ -142,7 +137,6 @@ static void test_event__outlives_queue_and_context(void **state)
 
 static void test_event__is_not_complete_before_its_turn(void **state)
 {
-    (void)state;
     ndr_buffer *x = zeros(1);
     ndr_event *done;
     ndr_event_state how_far;
@@ -159,7 +153,6 @@ static void test_event__is_not_complete_before_its_turn(void **state)
 
 static void test_event__of_a_transfer_completes(void **state)
 {
-    (void)state;
     ndr_buffer *x = zeros(4);
     const int in[4] = { 1, 2, 3, 4 };
     int out[4] = { 0 };
@@ -181,7 +174,6 @@ static void test_event__of_a_transfer_completes(void **state)
 
 static void test_event__of_an_empty_launch_completes(void **state)
 {
-    (void)state;
     ndr_buffer *x = zeros(1);
     ndr_event *done = NULL;
     uint64_t elapsed = 99;
@@ -196,7 +188,6 @@ static void test_event__of_an_empty_launch_completes(void **state)
 
 static void test_event__of_an_empty_launch_waits_for_what_is_before(void **state)
 {
-    (void)state;
     ndr_buffer *x = zeros(1);
     ndr_event *done, *nothing;
     cl_event gate = close_gate();
@@ -229,7 +220,6 @@ static ndr_event *failed_event(cl_int code)
 
 static void test_event__of_work_that_ended_badly_says_how(void **state)
 {
-    (void)state;
     ndr_event *bad = failed_event(-5);
     assert_state(bad, NDR_EVENT_FAILED);
     assert_refused(NDR_DRIVER_ERROR, ndr_event_wait(bad), "the work was enqueued, but failed",
@@ -240,7 +230,6 @@ static void test_event__of_work_that_ended_badly_says_how(void **state)
 
 static void test_event__of_work_that_ended_badly_has_no_time(void **state)
 {
-    (void)state;
     ndr_event *bad = failed_event(-5);
     uint64_t elapsed = 77;
     ndr_event_times times = { .ended_ns = 77 };
@@ -255,7 +244,6 @@ static void test_event__of_work_that_ended_badly_has_no_time(void **state)
 
 static void test_event__tells_how_long_the_device_worked(void **state)
 {
-    (void)state;
     skip_for_fault(driver_measures_nothing(), "all work takes the same time");
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     ndr_buffer *x = zeros(64);
@@ -275,7 +263,6 @@ static void test_event__tells_how_long_the_device_worked(void **state)
 
 static void test_event__keeps_no_times_unless_the_queue_does(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_event *done;
     ndr_buffer *x = zeros(1);
@@ -320,7 +307,6 @@ static void assert_times(ndr_event *event)
 
 static void test_event__tells_when_each_stage_was_reached(void **state)
 {
-    (void)state;
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     ndr_buffer *x = zeros(61);
     ndr_nd_range ragged = ndr_nd_range_1d(61, 16);
@@ -340,7 +326,6 @@ static void test_event__tells_when_each_stage_was_reached(void **state)
 
 static void test_event__of_a_split_launch_spans_all_its_pieces(void **state)
 {
-    (void)state;
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     ndr_buffer *x = zeros(61);
     int out[61];
@@ -363,7 +348,6 @@ static void test_event__of_a_split_launch_spans_all_its_pieces(void **state)
 
 static void test_event__joined_spans_from_the_first_to_the_last(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     ndr_buffer *x = zeros(1);
     ndr_event *a, *b;

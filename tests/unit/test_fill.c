@@ -27,7 +27,6 @@ static void expect_bytes(const unsigned char *bytes, size_t count, size_t offset
 static cl_int CL_API_CALL record_fill(cl_command_queue on, cl_mem memory, const void *pattern, size_t pattern_bytes,
                                       size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
 {
-    (void)on, (void)memory, (void)count, (void)waits;
     assert_true(offset % pattern_bytes == 0 && size % pattern_bytes == 0 && size > 0);
     assert_true((offset + size) / pattern_bytes <= INT32_MAX);
     expect_bytes(pattern, pattern_bytes, offset, size);
@@ -49,7 +48,6 @@ static cl_mem CL_API_CALL record_create(cl_context in, cl_mem_flags flags, size_
 static cl_int CL_API_CALL record_copy(cl_command_queue on, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
                                       size_t size, cl_uint count, const cl_event *waits, cl_event *done)
 {
-    (void)on, (void)from, (void)to, (void)count, (void)waits;
     assert_in_range(size, 1, 255);
     assert_true(from_offset + size <= sizeof filling.tile);
     expect_bytes(filling.tile + from_offset, size, to_offset, size);
@@ -60,8 +58,6 @@ static cl_int CL_API_CALL record_copy(cl_command_queue on, cl_mem from, cl_mem t
 static cl_int CL_API_CALL refuse_fill(cl_command_queue on, cl_mem memory, const void *pattern, size_t pattern_bytes,
                                       size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *done)
 {
-    (void)on, (void)memory, (void)pattern, (void)pattern_bytes, (void)offset, (void)size, (void)count, (void)waits;
-    (void)done;
     return CL_INVALID_VALUE;
 }
 
@@ -92,7 +88,6 @@ static ndr_buffer *large_buffer(void)
 
 static void test_fill__counts_patterns_in_31_bits(void **state)
 {
-    (void)state;
     if (sizeof(size_t) < 8) skip();
     skip_without(!context->checker, "a guard zone moves the first byte");
     unsigned char pattern[128];
@@ -121,7 +116,6 @@ static void test_fill__counts_patterns_in_31_bits(void **state)
 /* The bytes before the first multiple of 128 are copied before the driver refuses the rest. */
 static void test_fill__says_that_some_bytes_may_be_filled(void **state)
 {
-    (void)state;
     if (sizeof(size_t) < 8) skip();
     skip_without(!context->checker, "a guard zone moves the first byte");
     static const unsigned char one = 1;
@@ -179,13 +173,11 @@ static void try_fills(ndr_queue *line)
 
 static void test_fill__behind_the_limit_is_the_same(void **state)
 {
-    (void)state;
     try_fills(queue);
 }
 
 static void test_fill__behind_the_limit_is_the_same_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *unordered = NULL;
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &unordered);
     skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
@@ -197,7 +189,6 @@ static void test_fill__behind_the_limit_is_the_same_out_of_order(void **state)
 /* The fill returns before the event ends, which another call then fails. */
 static void test_fill__behind_work_that_fails_does_not_block(void **state)
 {
-    (void)state;
     skip_without(!quick(), "a simulator blocks in the fill itself");
     ndr_buffer *x = buffer_of(BYTES, NULL);
     ndr_event *gate, *done;

@@ -353,7 +353,6 @@ static void note(node *n, ndr_status status)
 
 static void call_back(ndr_status status, const char *sentence, void *user)
 {
-    (void)status, (void)sentence, (void)user;
     atomic_fetch_add(&g.calls_made, 1);
 }
 
@@ -671,7 +670,6 @@ static bool run_graph(uint64_t seed)
 
 static void test_graphs__run_or_fail_as_their_model(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     const uint64_t otherwise = number_from_env("NDR_TEST_LONG", 0) ? 100000 : quick() ? 5 : 200;
     const uint64_t seed = number_from_env("NDR_TEST_SEED", (uint64_t)time(NULL));

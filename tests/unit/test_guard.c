@@ -32,7 +32,6 @@ static bool is_first_with(const char *text, const char *options) { return is_fir
 
 static void test_guard__is_seen_where_the_item_is_first(void **state)
 {
-    (void)state;
     assert_first(PLAIN);
     assert_first("__" PLAIN);
     assert_first(HEAD "{ndr_item it=NDR_ITEM(1);" REST);
@@ -44,7 +43,6 @@ static void test_guard__is_seen_where_the_item_is_first(void **state)
 
 static void test_guard__is_seen_through_blanks_and_comments(void **state)
 {
-    (void)state;
     assert_first("kernel\n  void\tk /* k */ (global int *x, // k(\n NDR_RANGE(1) )\n\n{ /* get_global_size( */\n"
                  "  // atomic_inc(x);\\\n  atomic_inc(x);\n  const\n\tndr_item   it\n=\n  NDR_ITEM\n (1);" REST);
     assert_first("/* kernel void k( */\n" PLAIN "// k, barrier\n");
@@ -56,7 +54,6 @@ static void test_guard__is_seen_through_blanks_and_comments(void **state)
 /* The vocabulary's own text has calls that a kernel may not have. */
 static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
 {
-    (void)state;
     assert_true(is_first_with("#include <ndr/ndr.clh>\n" PLAIN, ""));
     assert_true(is_first_with(INCLUDE PLAIN, "-DN=3 -cl-finite-math-only"));
     write_file("has_it.clh", PLAIN);
@@ -69,7 +66,6 @@ static void test_guard__is_looked_for_in_the_programs_own_text(void **state)
 /* A program's folder may have the same name as the vocabulary's. Its files still belong to the program. */
 static void test_guard__is_not_looked_for_behind_our_names(void **state)
 {
-    (void)state;
     (void)mkdir("kernels", 0777); /* may exist from an earlier run */
     (void)mkdir("kernels/ndr", 0777);
     write_file("kernels/ndr/item.clh", "#define NDR_ITEM(dims) another\n");
@@ -97,7 +93,6 @@ static void test_guard__is_not_looked_for_behind_our_names(void **state)
 /* Without memory the bodies of other kernels cannot be left out. The result must be an error and not "not guarded". */
 static void test_guard__without_memory_is_not_decided(void **state)
 {
-    (void)state;
     ndr_source source = { 0 };
     assert_ok(ndr_source_expand(&(ndr_source_desc){ .title = "source", .text = OTHER PLAIN }, &source));
     size_t refusals = 0;
@@ -117,7 +112,6 @@ static void test_guard__without_memory_is_not_decided(void **state)
 
 static void test_guard__is_not_seen_behind_other_code(void **state)
 {
-    (void)state;
     assert_not_first(HEAD "{ x[0] = 1; }");
     assert_not_first(HEAD "{ atomic_inc(x); " ITEM REST);
     assert_not_first(HEAD "{ ; " ITEM REST);
@@ -144,7 +138,6 @@ static void test_guard__is_not_seen_behind_other_code(void **state)
 
 static void test_guard__is_not_seen_in_other_kernels(void **state)
 {
-    (void)state;
     assert_not_first("kernel void kk(global int *x, NDR_RANGE(1)) {" ITEM REST);
     assert_not_first("kernel void k2(global int *x, NDR_RANGE(1)) {" ITEM REST "kernel void k(NDR_RANGE(1)) {}");
     assert_not_first("void k(global int *x, NDR_RANGE(1)) {" ITEM REST);
@@ -153,7 +146,6 @@ static void test_guard__is_not_seen_in_other_kernels(void **state)
 
 static void test_guard__is_not_seen_where_the_name_stands_twice(void **state)
 {
-    (void)state;
     assert_not_first(HEAD ";\n" PLAIN);
     assert_not_first("#if 1\n" PLAIN "#else\n" HEAD "{ x[0] = 1; }\n#endif\n");
     assert_not_first(PLAIN "kernel void j(global int *x, NDR_RANGE(1)) { k(x, ndr_record_); }\n");
@@ -164,7 +156,6 @@ static void test_guard__is_not_seen_where_the_name_stands_twice(void **state)
 
 static void test_guard__is_not_seen_through_the_preprocessor(void **state)
 {
-    (void)state;
     assert_not_first("#define KERNEL " HEAD " {" ITEM REST "KERNEL");
     assert_not_first("#define KERNEL kernel void k(global int *x, NDR_RANGE(1)) \\\n {" ITEM REST "KERNEL");
     assert_false(is_first_in("source",
@@ -180,7 +171,6 @@ static void test_guard__is_not_seen_through_the_preprocessor(void **state)
 
 static void test_guard__is_not_seen_where_its_words_are_macros(void **state)
 {
-    (void)state;
     static const char *const words[] = { "const", "ndr_item", "it", "NDR_ITEM" };
     for (size_t i = 0; i < 4; ++i) {
         char text[512], option[64];
@@ -200,7 +190,6 @@ static void test_guard__is_not_seen_where_its_words_are_macros(void **state)
 
 static void test_guard__is_seen_beside_attributes(void **state)
 {
-    (void)state;
     assert_first("kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
                  "void k(global int *x, NDR_RANGE(1)) {" ITEM REST);
     assert_first(HEAD " __attribute__((vec_type_hint(int))) {" ITEM REST);
@@ -224,7 +213,6 @@ static bool is_first_beside(const char *before, const char *word, const char *af
 
 static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof launch_calls / sizeof launch_calls[0]; ++i) {
         char option[64];
         snprintf(option, sizeof option, "-DWHAT=%s", launch_calls[i]);
@@ -240,7 +228,6 @@ static void test_guard__does_not_count_beside_what_sees_opencl_s_launch(void **s
 
 static void test_guard__counts_beside_what_other_kernels_do(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof launch_calls / sizeof launch_calls[0]; ++i)
         assert_true(is_first_beside(PLAIN "kernel void other(global int *x) { x[0] = ", launch_calls[i], "; }\n"));
     assert_first(OTHER PLAIN "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void more(NDR_RANGE(1)) { barrier(2); }\n");
@@ -250,7 +237,6 @@ static void test_guard__counts_beside_what_other_kernels_do(void **state)
 
 static void test_guard__reads_over_pragmas_that_leave_macros_alone(void **state)
 {
-    (void)state;
     assert_first(HEAD "{" ITEM "\n#pragma unroll 4\nfor (int i = 0; i < 4; ++i) x[i] = 1; }");
     assert_first(HEAD "{\n#pragma OPENCL FP_CONTRACT OFF\n" ITEM REST);
     assert_not_first(HEAD "{" ITEM "\n#pragma push_macro(\"F\")\n" REST);
@@ -261,7 +247,6 @@ static void test_guard__reads_over_pragmas_that_leave_macros_alone(void **state)
 /* Other kernels do count if this kernel may call them, or if their end is not certain. */
 static void test_guard__does_not_count_beside_kernels_that_may_be_its_own(void **state)
 {
-    (void)state;
     assert_not_first(OTHER HEAD " {" ITEM " other(x);" REST);
     assert_not_first(OTHER "void f(void) { other(0); }\n" PLAIN);
     assert_not_first(OTHER "#define CALL other(0)\n" PLAIN);

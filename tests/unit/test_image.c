@@ -55,7 +55,6 @@ static size_t count_of(const ndr_range *size)
 /* Elements of each listed format come back as they went in. */
 static void test_image__has_the_formats_that_are_listed(void **state)
 {
-    (void)state;
     skip_without_images();
     for (size_t t = 0; t < TYPES; ++t)
         for (int access = NDR_ACCESS_READ_WRITE; access <= NDR_ACCESS_WRITE; ++access) {
@@ -82,7 +81,6 @@ static void test_image__has_the_formats_that_are_listed(void **state)
 
 static void test_image__format_sizes_are_channels_times_bytes(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_image_format_size(bytes4), 4);
     assert_int_equal(ndr_image_format_size(floats4), 16);
     assert_int_equal(ndr_image_format_size((ndr_image_format){ NDR_CHANNELS_RG, NDR_CHANNEL_F16 }), 4);
@@ -136,7 +134,6 @@ static void write_model(size_t in_image, size_t on_host) { model[in_image] = hos
 static void read_model(size_t in_image, size_t on_host) { host[on_host] = model[in_image]; }
 static void fill_model(size_t in_image, size_t on_host)
 {
-    (void)on_host;
     model[in_image] = 0x04030201;
 }
 
@@ -188,7 +185,6 @@ static void transfer_randomly(ndr_image *image, const ndr_range *size)
 
 static void test_image__random_parts_are_transferred_as_by_a_plain_loop(void **state)
 {
-    (void)state;
     skip_without_images();
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)first);
@@ -204,7 +200,6 @@ static void test_image__random_parts_are_transferred_as_by_a_plain_loop(void **s
 
 static void test_image__copies_parts_between_and_within_images(void **state)
 {
-    (void)state;
     skip_without_images();
     seed = number_from_env("NDR_TEST_SEED", 1) << 32;
     for (size_t t = 0; t < TYPES; ++t)
@@ -277,7 +272,6 @@ static const char kernels[] =
 
 static void test_image__of_each_type_is_an_argument(void **state)
 {
-    (void)state;
     skip_without_images();
     static const char *const names[TYPES] = { "read_1d", "read_2d", "read_3d", "read_1d_array", "read_2d_array" };
     ndr_sampler *sampler;
@@ -301,7 +295,6 @@ static void test_image__of_each_type_is_an_argument(void **state)
 
 static void test_image__is_read_and_written_by_kernels(void **state)
 {
-    (void)state;
     skip_without_images();
     enum { ROWS = 17, COLS = 33 };
     static float from[ROWS][COLS][4], to[COLS][ROWS][4];
@@ -322,7 +315,6 @@ static void test_image__is_read_and_written_by_kernels(void **state)
 /* A prepared launch keeps its images and samplers. */
 static void test_image__is_kept_by_a_prepared_launch(void **state)
 {
-    (void)state;
     skip_without_images();
     for (size_t i = 0; i < MOST; ++i) model[i] = (uint32_t)(i * 2654435761u);
     ndr_image *image = image_with(1, bytes4, model), *other = image_with(1, bytes4, host);
@@ -360,7 +352,6 @@ static float sample(ndr_image *image, ndr_sampler_desc desc, float x, float y)
 
 static void test_sampler__reads_as_its_descriptor_says(void **state)
 {
-    (void)state;
     skip_without_images();
     float pixels[2][4][4] = { 0 };
     for (int r = 0; r < 2; ++r)
@@ -397,7 +388,6 @@ static cl_uint context_references(void)
 
 static void test_image__over_a_buffer_shows_its_bytes(void **state)
 {
-    (void)state;
     skip_without_images();
     enum { N = 100 };
     const ndr_image_desc use = { .size = ndr_range_1d(N), .buffer = (ndr_buffer *)&use };
@@ -474,7 +464,6 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
 
 static void test_image__over_a_view_is_refused(void **state)
 {
-    (void)state;
     skip_without_images();
     skip_without(!context->checker, "all buffers are views of memory with guard zones");
     ndr_buffer *buffer = buffer_of(2 * device.view_align_bytes, NULL), *view;
@@ -566,7 +555,6 @@ static void check_form(const char *source, const char *name, const form_arg *giv
 
 static void test_image__kernels_of_public_forms_leave_the_bits_of_opencl(void **state)
 {
-    (void)state;
     skip_without_images();
     static float a[FORM_ELEMENTS][4], b[FORM_ELEMENTS][4], table[256];
     static uint16_t raw[FORM_ELEMENTS];
@@ -686,7 +674,6 @@ static void map_randomly(ndr_image *image, const ndr_range *size, ndr_map_access
 
 static void test_image__maps_random_parts_of_each_type(void **state)
 {
-    (void)state;
     skip_without_images();
     seed = number_from_env("NDR_TEST_SEED", 1) << 32;
     for (size_t t = 0; t < TYPES; ++t) {
@@ -703,7 +690,6 @@ static void test_image__maps_random_parts_of_each_type(void **state)
 /* Mapped to read: commands that only read are taken. Mapped to write: none is. */
 static void test_image__mapped_is_kept_from_the_device(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_image *image = image_with(1, floats4, NULL), *other = image_with(1, floats4, NULL);
     ndr_kernel *turn = kernel_of(kernels, "turn");
@@ -732,7 +718,6 @@ static void test_image__mapped_is_kept_from_the_device(void **state)
 
 static void test_image__refuses_maps_that_are_not_valid(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_image *image = image_with(1, bytes4, model),
               *closed = image_of((ndr_image_desc){ .format = bytes4, .size = ndr_range_2d(4, 4), .host = NDR_ACCESS_NONE }),
@@ -770,7 +755,6 @@ static void test_image__refuses_maps_that_are_not_valid(void **state)
 /* Whatever the host may do, the formats are the same, and fills and copies are allowed. */
 static void test_image__fills_and_copies_need_no_access_of_the_host(void **state)
 {
-    (void)state;
     skip_without_images();
     for (int kernel = NDR_ACCESS_READ_WRITE; kernel <= NDR_ACCESS_NONE; ++kernel)
         for (int access = NDR_ACCESS_READ_WRITE; access <= NDR_ACCESS_NONE; ++access) {
@@ -788,7 +772,6 @@ static void test_image__fills_and_copies_need_no_access_of_the_host(void **state
 
 static void test_image__of_no_kernel_is_not_an_argument(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_image *image = image_of((ndr_image_desc){ .format = floats4, .size = ndr_range_2d(4, 4), .kernels = NDR_ACCESS_NONE });
     assert_refused(
@@ -800,7 +783,6 @@ static void test_image__of_no_kernel_is_not_an_argument(void **state)
 /* Formats of read_write parameters are fewer: an image of another one is refused. */
 static void test_image__for_read_write_parameters_needs_a_format_for_that(void **state)
 {
-    (void)state;
     skip_without_images();
     static const char source[] = "kernel void twice(read_write image2d_t i)\n"
                                  "{\n"
@@ -867,7 +849,6 @@ static cl_uint references_of(cl_mem cl)
 
 static void test_image_from_cl__takes_each_type(void **state)
 {
-    (void)state;
     skip_without_images();
     static const char *const names[TYPES] = { "read_1d", "read_2d", "read_3d", "read_1d_array", "read_2d_array" };
     static const cl_mem_object_type cl_types[TYPES] = { CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE3D,
@@ -912,7 +893,6 @@ static void test_image_from_cl__takes_each_type(void **state)
 
 static void test_image_from_cl__has_the_accesses_of_the_object(void **state)
 {
-    (void)state;
     skip_without_images();
     const cl_image_format format = { CL_RGBA, CL_FLOAT };
     cl_mem cl = cl_image_of(CL_MEM_WRITE_ONLY | CL_MEM_HOST_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, format, 5, 3, 0);
@@ -932,7 +912,6 @@ static void test_image_from_cl__has_the_accesses_of_the_object(void **state)
 
 static void test_image_from_cl__refuses_what_is_not_an_image_of_the_context(void **state)
 {
-    (void)state;
     skip_without_images();
     cl_int error;
     ndr_image *image = NULL;
@@ -962,7 +941,6 @@ static void test_image_from_cl__refuses_what_is_not_an_image_of_the_context(void
 
 static void test_image__refuses_to_list_formats_for_a_use_that_is_not_valid(void **state)
 {
-    (void)state;
     skip_without_images();
     const struct {
         ndr_image_desc use;
@@ -987,7 +965,6 @@ static void test_image__refuses_to_list_formats_for_a_use_that_is_not_valid(void
 
 static void test_image__refuses_descriptions_that_are_not_valid(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_image *image = NULL;
     size_t most = 0;
@@ -1035,7 +1012,6 @@ static void test_image__refuses_descriptions_that_are_not_valid(void **state)
 
 static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_image *image = image_with(1, bytes4, model), *deep = image_with(2, bytes4, model), *floats = image_with(1, floats4, NULL);
     const ndr_image_part wide = { .origin = { 0, 30 }, .extent = ndr_range_2d(1, 8) },
@@ -1071,7 +1047,6 @@ static void test_image__refuses_parts_that_do_not_fit_by_dimension(void **state)
 
 static void test_image__arguments_are_checked_against_the_kernel(void **state)
 {
-    (void)state;
     skip_without_images();
     ndr_kernel *turn = kernel_of(kernels, "turn"), *read_2d = kernel_of(kernels, "read_2d");
     ndr_image *image = image_with(1, floats4, NULL), *array = image_with(3, floats4, NULL),

@@ -120,13 +120,11 @@ static int run(ndr_kernel *kernel, int x)
 
 static void test_kernel__is_got_from_text(void **state)
 {
-    (void)state;
     assert_int_equal(run(kernel_of(plain_kernels, "add_one"), 41), 42);
 }
 
 static void test_kernel__is_got_from_a_file(void **state)
 {
-    (void)state;
     write_file("from_file.cl",
                "#include <ndr/item.clh>\nkernel void k(global int *x, NDR_RANGE(1)) { x[0] = 17; }\n");
     assert_int_equal(run(get((ndr_kernel_desc){ .name = "k", .file = "from_file.cl" }), 0), 17);
@@ -134,7 +132,6 @@ static void test_kernel__is_got_from_a_file(void **state)
 
 static void test_kernel__is_got_from_the_library(void **state)
 {
-    (void)state;
     ndr_kernel_info info;
     ndr_kernel *kernel = get((ndr_kernel_desc){ .name = "reduce_tree", .bundled = "reduce/tree_groups.cl" });
     assert_ok(ndr_kernel_get_info(kernel, &info));
@@ -143,7 +140,6 @@ static void test_kernel__is_got_from_the_library(void **state)
 
 static void test_kernel__file_is_read_once_for_each_context(void **state)
 {
-    (void)state;
     write_file("read_once.cl", "kernel void k(global int *x) { x[0] = 1; }\n");
     ndr_kernel *first = get((ndr_kernel_desc){ .name = "k", .file = "read_once.cl" });
     write_file("read_once.cl", "this does not compile\n");
@@ -153,7 +149,6 @@ static void test_kernel__file_is_read_once_for_each_context(void **state)
 
 static void test_kernel__finds_includes_beside_its_file(void **state)
 {
-    (void)state;
     write_file("include/value.clh", "#define VALUE 23\n");
     write_file("include/beside.cl",
                "#include \"value.clh\"\nkernel void k(global int *x) { x[0] = VALUE; }\n");
@@ -162,7 +157,6 @@ static void test_kernel__finds_includes_beside_its_file(void **state)
 
 static void test_kernel__finds_includes_in_its_folders(void **state)
 {
-    (void)state;
     write_file("include/value.clh", "#define VALUE 23\n");
     const char *const dirs[] = { "nowhere", "include", NULL };
     const ndr_kernel_desc desc = {
@@ -175,7 +169,6 @@ static void test_kernel__finds_includes_in_its_folders(void **state)
 
 static void test_kernel__is_built_with_its_options(void **state)
 {
-    (void)state;
     const char source[] = "kernel void k(global int *x) { x[0] = VALUE; }\n";
     ndr_kernel *three = get((ndr_kernel_desc){ .name = "k", .source = source, .options = "-DVALUE=3" });
     ndr_kernel *four = get((ndr_kernel_desc){ .name = "k", .source = source, .options = "-DVALUE=4" });
@@ -187,7 +180,6 @@ static void test_kernel__is_built_with_its_options(void **state)
 /* Mesa 22.3 would end the process if it got the words as they are. */
 static void test_kernel__takes_a_macro_of_one_letter_in_a_word_of_its_own(void **state)
 {
-    (void)state;
     static const char source[] = "kernel void k(global int *x) { x[0] = N + M; }";
     const ndr_kernel_desc desc = { .name = "k", .source = source, .options = " -D\tN\n -D M=3 " };
     assert_int_equal(run(get(desc), 0), 4);
@@ -195,7 +187,6 @@ static void test_kernel__takes_a_macro_of_one_letter_in_a_word_of_its_own(void *
 
 static void test_kernel__is_built_for_the_language_of_the_device(void **state)
 {
-    (void)state;
     ndr_kernel *kernel =
         kernel_of("kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }\n", "k");
     assert_int_equal(run(kernel, 0), context->caps.c_version);
@@ -203,7 +194,6 @@ static void test_kernel__is_built_for_the_language_of_the_device(void **state)
 
 static void test_kernel__is_built_for_the_language_that_it_names(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "k",
                                    .source =
                                        "kernel void k(global int *x) { x[0] = __OPENCL_C_VERSION__; }\n",
@@ -213,7 +203,6 @@ static void test_kernel__is_built_for_the_language_that_it_names(void **state)
 
 static void test_kernel__without_the_vocabulary_is_taken_as_it_is(void **state)
 {
-    (void)state;
     const char source[] =
         "__kernel void vadd(__global const float *a, __global const float *b, __global float *c,\n"
         "                   const unsigned int n)\n"
@@ -237,7 +226,6 @@ static void test_kernel__without_the_vocabulary_is_taken_as_it_is(void **state)
 
 static void test_kernel__asked_for_again_is_the_same(void **state)
 {
-    (void)state;
     ndr_kernel *first = kernel_of(many, "nd_2");
     const size_t before = program_count();
     char copy[sizeof many];
@@ -248,7 +236,6 @@ static void test_kernel__asked_for_again_is_the_same(void **state)
 
 static void test_kernel__of_one_source_share_one_build(void **state)
 {
-    (void)state;
     ndr_kernel *a = kernel_of(many, "range_1");
     const size_t before = program_count();
     ndr_kernel *b = kernel_of(many, "only_record");
@@ -262,7 +249,6 @@ static void test_kernel__of_one_source_share_one_build(void **state)
 
 static void test_kernel__of_other_options_or_label_is_another(void **state)
 {
-    (void)state;
     const char source[] = "kernel void k(global int *x) {}\n";
     ndr_kernel *bare = get((ndr_kernel_desc){ .name = "k", .source = source });
     assert_ptr_not_equal(get((ndr_kernel_desc){ .name = "k", .source = source, .options = "-DX" }), bare);
@@ -273,7 +259,6 @@ static void test_kernel__of_other_options_or_label_is_another(void **state)
 /* Different requests whose parts, each on its own line, form the same text. */
 static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
 {
-    (void)state;
     static const char source[] = "\n#ifndef X\n#define X 0\n#endif\nkernel void k(global int *x) { x[0] = X; }\n";
     ndr_kernel *zero = get((ndr_kernel_desc){ .name = "k", .source = source + 1, .label = "a\n-DX=1" });
     ndr_kernel *one = get((ndr_kernel_desc){ .name = "k", .source = source, .label = "a", .options = "-DX=1" });
@@ -288,7 +273,6 @@ static void test_kernel__of_parts_that_join_to_the_same_is_another(void **state)
 /* A text with the whole vocabulary has some hundred KiB. A program that tunes itself has thousands of kernels. */
 static void test_kernel__leaves_no_text_behind(void **state)
 {
-    (void)state;
     enum { PROGRAMS = 4, MAX_BYTES = 16 << 10 };
     static const char source[] = "#include <ndr/ndr.clh>\nkernel void k(global int *x, NDR_RANGE(1)) { x[0] = N; }\n";
     for (int i = 0; i <= PROGRAMS; ++i) {
@@ -303,7 +287,6 @@ static void test_kernel__leaves_no_text_behind(void **state)
 
 static void test_kernel__of_another_context_is_another(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_kernel *theirs;
     const ndr_kernel_desc desc = { .name = "add_one", .source = plain_kernels };
@@ -326,7 +309,6 @@ static void *get_wanted(void *name)
 
 static void test_kernel__asked_for_by_many_threads_is_built_once(void **state)
 {
-    (void)state;
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
     void *got[THREADS];
@@ -347,7 +329,6 @@ static void test_kernel__asked_for_by_many_threads_is_built_once(void **state)
 
 static void test_kernel__refuses_null(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "add_one", .source = plain_kernels };
     ndr_kernel *kernel = NULL;
     ndr_kernel_info info;
@@ -363,14 +344,12 @@ static void test_kernel__refuses_null(void **state)
 
 static void test_kernel__refuses_a_forgotten_name(void **state)
 {
-    (void)state;
     get_refused(NDR_BAD_ARGUMENT, DESC(.source = many), "desc->name is not set");
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "", .source = many), "desc->name is not set");
 }
 
 static void test_kernel__refuses_no_source_and_more_than_one(void **state)
 {
-    (void)state;
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k"),
                 "none of desc->source, file, bundled, spirv and binary is set for kernel \"k\"");
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "k", .source = many, .file = "x.cl"), "more than one of",
@@ -384,7 +363,6 @@ static void test_kernel__refuses_no_source_and_more_than_one(void **state)
 /* PoCL aborts the process when a kernel with a name of 252 characters is linked. */
 static void test_kernel__with_a_long_name_is_refused(void **state)
 {
-    (void)state;
     enum { MOST = 200 };
     char name[MOST + 2], text[MOST + 64];
     memset(name, 'k', sizeof name - 1);
@@ -403,7 +381,6 @@ static void test_kernel__with_a_long_name_is_refused(void **state)
 
 static void test_kernel__called_main_is_refused(void **state)
 {
-    (void)state;
     static const char text[] = "kernel void main(global int *x) { x[0] = 1; }";
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "main", .source = text), "desc->name is \"main\"", "choose another name");
     get_refused(NDR_BAD_ARGUMENT, DESC(.name = "main", .file = "main.cl"), "desc->name is \"main\"");
@@ -411,7 +388,6 @@ static void test_kernel__called_main_is_refused(void **state)
 
 static void test_kernel__of_an_unknown_name_lists_those_there_are(void **state)
 {
-    (void)state;
     get_refused(NDR_NOT_FOUND, DESC(.name = "add_two", .source = plain_kernels, .label = "mine"),
                 "\"mine\" has no kernel called \"add_two\"; it has ", "add_one", "copy_ints", "spin");
     assert_int_equal(ndr_last_cl_error(), CL_INVALID_KERNEL_NAME);
@@ -421,7 +397,6 @@ static void test_kernel__of_an_unknown_name_lists_those_there_are(void **state)
 
 static void test_kernel__called_like_a_built_in_is_found_or_said_to_be_renamed(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "dot", .source = "kernel void dot(global int *x) { x[0] = 1; }" };
     ndr_kernel *kernel = NULL;
     const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
@@ -431,14 +406,12 @@ static void test_kernel__called_like_a_built_in_is_found_or_said_to_be_renamed(v
 
 static void test_kernel__of_an_unknown_file_says_why(void **state)
 {
-    (void)state;
     get_refused(NDR_NOT_FOUND, DESC(.name = "k", .file = "nowhere/nobody.cl"),
                 "kernel file \"nowhere/nobody.cl\" cannot be read: No such file");
 }
 
 static void test_kernel__of_an_unknown_bundled_file_is_refused(void **state)
 {
-    (void)state;
     get_refused(NDR_NOT_FOUND, DESC(.name = "k", .bundled = "nobody.cl"),
                 "no bundled kernel file \"nobody.cl\"");
 }
@@ -457,7 +430,6 @@ static const char heeds_none[] = "the driver's logs do not heed #line";
 
 static void test_kernel__that_does_not_compile_brings_the_log(void **state)
 {
-    (void)state;
     get_refused(NDR_BUILD_FAILED,
                 DESC(.name = "k", .source = "kernel void k(global int *x)\n{\n    x[0] = nobody;\n}\n"),
                 "\"source\" did not build for \"", device.name, "-cl-std=CL", "nobody");
@@ -466,7 +438,6 @@ static void test_kernel__that_does_not_compile_brings_the_log(void **state)
 
 static void test_kernel__that_does_not_compile_names_its_line(void **state)
 {
-    (void)state;
     skip_without(log_heeds_line_marks(), heeds_none);
     get_refused(NDR_BUILD_FAILED,
                 DESC(.name = "k", .source = "kernel void k(global int *x)\n{\n    x[0] = nobody;\n}\n"),
@@ -475,7 +446,6 @@ static void test_kernel__that_does_not_compile_names_its_line(void **state)
 
 static void test_kernel__that_does_not_compile_names_label_and_line(void **state)
 {
-    (void)state;
     skip_without(log_heeds_line_marks(), heeds_none);
     get_refused(NDR_BUILD_FAILED,
                 DESC(.name = "k", .label = "my text", .options = "-DBROKEN",
@@ -487,7 +457,6 @@ static void test_kernel__that_does_not_compile_names_label_and_line(void **state
 
 static void test_kernel__that_does_not_compile_names_file_and_line(void **state)
 {
-    (void)state;
     skip_without(log_heeds_line_marks(), heeds_none);
     write_file("include/fine.clh", "// one\n// two\n");
     write_file("broken.cl",
@@ -499,7 +468,6 @@ static void test_kernel__that_does_not_compile_names_file_and_line(void **state)
 
 static void test_kernel__whose_include_does_not_compile_names_the_include(void **state)
 {
-    (void)state;
     skip_without(log_heeds_line_marks(), heeds_none);
     write_file("include/broken.clh", "// one\nint broken(void) { return nobody; }\n");
     write_file("includes_broken.cl",
@@ -510,7 +478,6 @@ static void test_kernel__whose_include_does_not_compile_names_the_include(void *
 
 static void test_kernel__names_a_missing_include(void **state)
 {
-    (void)state;
     get_refused(NDR_BUILD_FAILED, DESC(.name = "k", .source = "kernel void k(global int *x, NDR_RANGE(1)) {}\n"),
                 "NDR_RANGE is declared in ndr/item.clh: #include \"ndr/item.clh\", or \"ndr/ndr.clh\"");
     get_refused(NDR_BUILD_FAILED, DESC(.name = "k", .source = "kernel void k(global int *x, NDR_ND_RANGE(2)) {}\n"),
@@ -519,7 +486,6 @@ static void test_kernel__names_a_missing_include(void **state)
 
 static void test_kernel__names_no_include_that_is_there(void **state)
 {
-    (void)state;
     get_refused(
         NDR_BUILD_FAILED,
         DESC(.name = "k",
@@ -531,7 +497,6 @@ static void test_kernel__names_no_include_that_is_there(void **state)
 
 static void test_kernel__that_does_not_compile_is_not_kept(void **state)
 {
-    (void)state;
     const size_t before = program_count();
     get_refused(NDR_BUILD_FAILED, DESC(.name = "k", .source = "kernel void k( {}\n"), "did not build");
     assert_int_equal(program_count(), before);
@@ -541,7 +506,6 @@ static void test_kernel__that_does_not_compile_is_not_kept(void **state)
 
 static void test_kernel__whose_types_need_a_second_build_leaves_the_sentence_alone(void **state)
 {
-    (void)state;
     ndr_fail(NDR_BAD_ARGUMENT, "from before");
     (void)kernel_of(
         "typedef struct { int x; } hidden;\nkernel void k(global int *x, hidden h) { x[0] = h.x; }\n", "k");
@@ -552,7 +516,6 @@ static void test_kernel__whose_types_need_a_second_build_leaves_the_sentence_alo
 
 static void test_kernel__tells_its_form_by_its_record(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         ndr_form form;
@@ -571,7 +534,6 @@ static void test_kernel__tells_its_form_by_its_record(void **state)
 
 static void test_kernel_info__counts_no_hidden_arguments(void **state)
 {
-    (void)state;
     assert_int_equal(info_of("only_record").arg_count, 0);
     assert_int_equal(info_of("range_1").arg_count, 1);
     assert_int_equal(info_of("nd_2").arg_count, 2); /* scratch and record are hidden */
@@ -580,7 +542,6 @@ static void test_kernel_info__counts_no_hidden_arguments(void **state)
 
 static void test_kernel_info__knows_limits(void **state)
 {
-    (void)state;
     const ndr_kernel_info info = info_of("range_1");
     assert_in_range(info.max_group_size, 1, device.max_group_size);
     assert_true(info.preferred_group_multiple >= 1);
@@ -589,7 +550,6 @@ static void test_kernel_info__knows_limits(void **state)
 
 static void test_kernel_info__has_the_required_size_in_our_order(void **state)
 {
-    (void)state;
     const ndr_kernel_info info = info_of("required"); /* (8, 4, 1) in OpenCL's order */
     assert_int_equal(info.required_local_size[0], 1);
     assert_int_equal(info.required_local_size[1], 4);
@@ -598,7 +558,6 @@ static void test_kernel_info__has_the_required_size_in_our_order(void **state)
 
 static void test_kernel_info__counts_local_memory_declared_inside(void **state)
 {
-    (void)state;
     const size_t bytes = info_of("in_local").local_memory_bytes;
     skip_without(bytes > 1, "the driver does not tell a kernel's own local memory before it is launched");
     assert_true(bytes >= 100 * sizeof(int));
@@ -606,7 +565,6 @@ static void test_kernel_info__counts_local_memory_declared_inside(void **state)
 
 static void test_signature__tells_pointers_apart(void **state)
 {
-    (void)state;
     const ndr_param *p = kernel_of(many, "pointers")->params;
     static const struct {
         ndr_param_kind kind;
@@ -627,7 +585,6 @@ static void test_signature__tells_pointers_apart(void **state)
 
 static void test_signature__knows_every_number(void **state)
 {
-    (void)state;
     const ndr_param *p = kernel_of(many, "numbers")->params;
     static const ndr_dtype wanted[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
                                         NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64, NDR_DTYPE_U64,
@@ -641,7 +598,6 @@ static void test_signature__knows_every_number(void **state)
 
 static void test_signature__knows_the_bytes_of_vectors(void **state)
 {
-    (void)state;
     const ndr_param *p = kernel_of(many, "vectors")->params;
     static const size_t wanted[] = { 16, 16, 16, 16 };
     for (size_t i = 0; i < 4; ++i) {
@@ -652,7 +608,6 @@ static void test_signature__knows_the_bytes_of_vectors(void **state)
 
 static void test_signature__proves_what_typedefs_and_structs_are(void **state)
 {
-    (void)state;
     const ndr_param *p = kernel_of(many, "named")->params;
     assert_int_equal(p[0].kind, NDR_PARAM_NUMBER); /* typedef uint count_t */
     assert_int_equal(p[0].type.dtype, NDR_DTYPE_U32);
@@ -667,7 +622,6 @@ static void test_signature__proves_what_typedefs_and_structs_are(void **state)
 /* libndr appends kernels to a text to find out its types. Users must not see these kernels. */
 static void test_signature__asks_for_types_unseen(void **state)
 {
-    (void)state;
     static const char source[] = "typedef struct { int x; } own;\n"
                                  "kernel void k(global int *out, own o) { out[0] = o.x; }\n";
     get_refused(NDR_NOT_FOUND, DESC(.name = "nobody", .source = source), "has no kernel called \"nobody\"; it has k");
@@ -683,7 +637,6 @@ static void test_signature__asks_for_types_unseen(void **state)
 /* The names of libndr's probes are macros in this program, and so are other likely names. Its kernel avoids them. */
 static void test_signature__knows_types_whatever_macros_there_are(void **state)
 {
-    (void)state;
     static const char *const words[] = {
         "kernel", "global", "local", "constant", "private",  "x",     "size",  "what",    "type",   "name",    "code",
         "low",    "high",   "known", "digit",    "number",   "probe", "index", "builtin", "opaque", "is",      "value",
@@ -709,7 +662,6 @@ static void test_signature__knows_types_whatever_macros_there_are(void **state)
 /* Texts whose last line would absorb the text that follows. */
 static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
 {
-    (void)state;
     static const char *const ends[] = { "", "// a comment", "// a comment \\", "// a comment \\\n", "#define LAST \\", "/* */" };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
         ndr_text text = { 0 };
@@ -722,7 +674,6 @@ static void test_signature__knows_types_behind_any_end_of_a_text(void **state)
 /* Names that mean one type in the parameter list and another one elsewhere. */
 static void test_signature__takes_names_for_what_they_are_in_the_kernel(void **state)
 {
-    (void)state;
     static const char source[] =
         "struct pair { int x; };\ntypedef struct { int x[4]; } pair;\n"
         "typedef struct { int x[2]; } point;\ntypedef struct { int x[3]; } queue_t;\n"
@@ -740,7 +691,6 @@ static void test_signature__takes_names_for_what_they_are_in_the_kernel(void **s
 /* Types that are neither buffers nor values, even behind a typedef. Passing a buffer or struct would crash. */
 static void test_signature__takes_images_and_samplers_for_what_they_are(void **state)
 {
-    (void)state;
     cl_bool has_images = CL_FALSE;
     assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
                      CL_SUCCESS);
@@ -763,7 +713,6 @@ static void test_signature__takes_images_and_samplers_for_what_they_are(void **s
 
 static void test_signature__takes_queues_and_their_events_for_what_they_are(void **state)
 {
-    (void)state;
     /* rusticl 22.3 has no device queues. It crashes on such a kernel, in plain OpenCL as well. */
     cl_command_queue_properties own = 0;
     (void)clGetDeviceInfo(context->device, CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES, sizeof own, &own, NULL);
@@ -782,7 +731,6 @@ static void test_signature__takes_queues_and_their_events_for_what_they_are(void
 
 static void test_suggest_local__is_what_an_automatic_launch_gets(void **state)
 {
-    (void)state;
     const ndr_range global = ndr_range_2d(1000, 1000);
     ndr_range local = { 0, { 0, 0, 0 } };
     ndr_kernel *kernel = kernel_of(many, "nd_2");
@@ -798,7 +746,6 @@ static void test_suggest_local__is_what_an_automatic_launch_gets(void **state)
 
 static void test_suggest_local__is_the_required_size(void **state)
 {
-    (void)state;
     const ndr_range global = ndr_range_2d(40, 80);
     ndr_range local;
     assert_ok(ndr_kernel_suggest_local(kernel_of(many, "required"), &global, &local));
@@ -808,7 +755,6 @@ static void test_suggest_local__is_the_required_size(void **state)
 
 static void test_suggest_local__for_nothing_is_one(void **state)
 {
-    (void)state;
     const ndr_range global = ndr_range_2d(0, 80);
     ndr_range local;
     assert_ok(ndr_kernel_suggest_local(kernel_of(many, "nd_2"), &global, &local));
@@ -819,7 +765,6 @@ static void test_suggest_local__for_nothing_is_one(void **state)
 
 static void test_suggest_local__refuses_what_a_launch_would_refuse(void **state)
 {
-    (void)state;
     const ndr_range one = ndr_range_1d(100), none = { 0, { 0, 0, 0 } }, five = { 5, { 1, 1, 1 } };
     ndr_range local = { 7, { 7, 7, 7 } };
     ndr_kernel *kernel = kernel_of(many, "nd_2");

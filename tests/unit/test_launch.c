@@ -222,7 +222,6 @@ static int close_all(void **state)
 
 static void test_launch__runs_saxpy(void **state)
 {
-    (void)state;
     enum { MOST = 1000 };
     const size_t n = quick() ? 100 : MOST;
     static float x[MOST], y[MOST], out[MOST];
@@ -238,7 +237,6 @@ static void test_launch__runs_saxpy(void **state)
 /* ndr_queue_finish() and fflush(stdout) are enough: some drivers write to C's stdout, some to its file descriptor. */
 static void test_launch__puts_the_text_of_printf_on_stdout(void **state)
 {
-    (void)state;
     static const char text[] = "kernel void say(int a, float4 v) { printf(\"<%d %.1f>\\n\", a, v.w); }\n";
     char printed[256] = "";
     ndr_kernel *say = kernel_of(text, "say");
@@ -260,7 +258,6 @@ static void test_launch__puts_the_text_of_printf_on_stdout(void **state)
 /* An argument that OpenCL's kernel already holds is not set again. Each launch changes one argument or none. */
 static void test_launch__takes_its_own_arguments_after_any_others(void **state)
 {
-    (void)state;
     static const char text[] =
         "#include \"ndr/nd_item.clh\"\n"
         "typedef struct { int first, second; } pair;\n"
@@ -326,7 +323,6 @@ static void test_launch__takes_its_own_arguments_after_any_others(void **state)
 /* A wrong argument is refused even if its bits equal those that the kernel holds. A mapped buffer is refused too. */
 static void test_launch__refuses_after_what_fits_what_does_not(void **state)
 {
-    (void)state;
     static const char text[] =
         "kernel void put(global int *out, int a, float b, wide c) { out[0] = a + (int)b + (int)c; }\n";
     ndr_kernel *put;
@@ -366,7 +362,6 @@ static void test_launch__refuses_after_what_fits_what_does_not(void **state)
 /* A launch reuses the plan of the previous one only if the range is the same. */
 static void test_launch__runs_over_its_own_range_after_any_other(void **state)
 {
-    (void)state;
     static const char text[] = "#include \"ndr/nd_item.clh\"\n"
                                "kernel void where(global uint *out, NDR_ND_RANGE(0))\n"
                                "{\n"
@@ -419,7 +414,6 @@ static void test_launch__runs_over_its_own_range_after_any_other(void **state)
 
 static void test_launch__gives_an_event_if_one_is_wanted(void **state)
 {
-    (void)state;
     ndr_event *done = NULL;
     assert_ok(ndr_launch_event(queue, kernel("one_count"), &done, ndr_range_1d(1), victim, 9));
     assert_non_null(done);
@@ -431,14 +425,12 @@ static void test_launch__gives_an_event_if_one_is_wanted(void **state)
 
 static void test_launch__needs_no_arguments(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel_without_parameters(), ndr_range_1d(4)));
     assert_ok(ndr_queue_finish(queue));
 }
 
 static void test_launch__of_a_plain_kernel_adopts_its_required_size(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("required"), ndr_range_2d(4, 8), victim));
     assert_victim_is(24);
     restore_victim();
@@ -525,28 +517,24 @@ static void check_nd(const char *name, ndr_range global, ndr_range local, ndr_ed
 
 static void test_launch__range_runs_each_item_once_in_1_d(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 61, 64, 256, 257, 1000 };
     for (size_t i = 0; i < (quick() ? 3 : 6); ++i) check_range("range_1", ndr_range_1d(sizes[i]));
 }
 
 static void test_launch__range_runs_each_item_once_in_2_d(void **state)
 {
-    (void)state;
     check_range("range_2", ndr_range_2d(5, 7));
     if (!quick()) check_range("range_2", ndr_range_2d(13, 61));
 }
 
 static void test_launch__range_runs_each_item_once_in_3_d(void **state)
 {
-    (void)state;
     check_range("range_3", ndr_range_3d(3, 5, 7));
     if (!quick()) check_range("range_3", ndr_range_3d(7, 11, 13));
 }
 
 static void test_launch__range_of_any_dimensions_runs_each_item_once(void **state)
 {
-    (void)state;
     check_range("range_0", ndr_range_1d(13));
     check_range("range_0", ndr_range_2d(5, 7));
     check_range("range_0", ndr_range_3d(2, 3, 5));
@@ -554,7 +542,6 @@ static void test_launch__range_of_any_dimensions_runs_each_item_once(void **stat
 
 static void test_launch__range_takes_an_offset(void **state)
 {
-    (void)state;
     ndr_nd_range range = over(ndr_range_3d(3, 5, 7));
     range.offset[0] = 100;
     range.offset[1] = 20;
@@ -564,7 +551,6 @@ static void test_launch__range_takes_an_offset(void **state)
 
 static void test_launch__range_may_be_rounded_up(void **state)
 {
-    (void)state;
     ndr_nd_range range = over(ndr_range_2d(5, 7));
     range.edge = NDR_EDGE_ROUND_UP;
     check_items("range_2", range, NULL, 64); /* 8 x 8 */
@@ -572,7 +558,6 @@ static void test_launch__range_may_be_rounded_up(void **state)
 
 static void test_launch__even_groups_know_their_ids(void **state)
 {
-    (void)state;
     check_nd("nd_1", ndr_range_1d(64), ndr_range_1d(16), NDR_EDGE_REJECT);
     check_nd("nd_2", ndr_range_2d(6, 8), ndr_range_2d(2, 4), NDR_EDGE_REJECT);
     check_nd("nd_3", ndr_range_3d(4, 6, 6), ndr_range_3d(2, 2, 3), NDR_EDGE_REJECT);
@@ -581,7 +566,6 @@ static void test_launch__even_groups_know_their_ids(void **state)
 
 static void test_launch__split_groups_know_their_ids(void **state)
 {
-    (void)state;
     check_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_SPLIT);
     check_nd("nd_1", ndr_range_1d(5), ndr_range_1d(16), NDR_EDGE_SPLIT);
     check_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_SPLIT);
@@ -591,7 +575,6 @@ static void test_launch__split_groups_know_their_ids(void **state)
 
 static void test_launch__rounded_up_items_know_whether_they_count(void **state)
 {
-    (void)state;
     check_nd("nd_1", ndr_range_1d(61), ndr_range_1d(16), NDR_EDGE_ROUND_UP);
     check_nd("nd_2", ndr_range_2d(5, 7), ndr_range_2d(2, 3), NDR_EDGE_ROUND_UP);
     check_nd("nd_3", ndr_range_3d(3, 5, 7), ndr_range_3d(2, 2, 3), NDR_EDGE_ROUND_UP);
@@ -599,7 +582,6 @@ static void test_launch__rounded_up_items_know_whether_they_count(void **state)
 
 static void test_launch__offset_moves_global_ids_only(void **state)
 {
-    (void)state;
     for (int edge = NDR_EDGE_ROUND_UP; edge <= NDR_EDGE_SPLIT; ++edge) {
         ndr_nd_range range = ndr_nd_range_2d(5, 7, 2, 3);
         range.edge = (ndr_edge)edge;
@@ -611,7 +593,6 @@ static void test_launch__offset_moves_global_ids_only(void **state)
 
 static void test_launch__automatic_groups_know_their_ids(void **state)
 {
-    (void)state;
     const ndr_range globals[] = { ndr_range_1d(61), ndr_range_2d(5, 67), ndr_range_3d(3, 5, 7),
                                   ndr_range_1d(509) };
     static const char *const names[] = { "nd_1", "nd_2", "nd_3", "nd_1" };
@@ -625,7 +606,6 @@ static void test_launch__automatic_groups_know_their_ids(void **state)
 
 static void test_launch__may_count_groups(void **state)
 {
-    (void)state;
     enum { ITEMS = 12 };
     uint32_t items[WORDS * ITEMS] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof items, items), *counter = buffer_of(sizeof *items, items);
@@ -644,7 +624,6 @@ static void test_launch__may_count_groups(void **state)
 
 static void test_launch__of_nothing_succeeds_in_any_dimension(void **state)
 {
-    (void)state;
     for (unsigned dims = 1; dims <= 3; ++dims)
         for (unsigned zero = 0; zero < dims; ++zero) {
             ndr_range global = { dims, { 3, 3, 3 } };
@@ -660,7 +639,6 @@ static void test_launch__of_nothing_succeeds_in_any_dimension(void **state)
 
 static void test_launch__of_nothing_is_checked_all_the_same(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(0), victim, 1.0f),
                    "takes an integer");
@@ -695,7 +673,6 @@ static const uint64_t highest[] = { INT8_MAX,  UINT8_MAX,  INT16_MAX, UINT16_MAX
 
 static void test_args__pass_every_integer_type(void **state)
 {
-    (void)state;
     const int64_t wanted[8] = { -1, 200, -300, 60000, -70000, 4000000000, -5000000000, 6000000000 };
     assert_ok(ndr_launch(queue, kernel("numbers"), ndr_range_1d(1), victim, (signed char)-1,
                          (unsigned char)200, (short)-300, (unsigned short)60000, -70000, 4000000000u,
@@ -705,7 +682,6 @@ static void test_args__pass_every_integer_type(void **state)
 
 static void test_args__pass_bool_char_and_long_long(void **state)
 {
-    (void)state;
     const int64_t wanted[8] = { 'x', 1, 0, 1, 'y', 1, -7, 8 };
     assert_ok(ndr_launch(queue, kernel("numbers"), ndr_range_1d(1), victim, (char)'x', (bool)true,
                          (bool)false, (bool)true, (char)'y', (bool)true, -7ll, 8ull));
@@ -714,7 +690,6 @@ static void test_args__pass_bool_char_and_long_long(void **state)
 
 static void test_args__pass_the_smallest_and_the_largest(void **state)
 {
-    (void)state;
     ndr_arg args[9];
     int64_t wanted[8];
     fill_numbers(args);
@@ -731,7 +706,6 @@ static void test_args__pass_the_smallest_and_the_largest(void **state)
 
 static void test_args__refuse_integers_that_do_not_fit(void **state)
 {
-    (void)state;
     static const char *const types[] = {
         "\"a\" (char)", "\"b\" (uchar)", "\"c\" (short)", "\"d\" (ushort)",
         "\"e\" (int)",  "\"f\" (uint)",  "\"g\" (long)",  "\"h\" (ulong)"
@@ -758,7 +732,6 @@ static void test_args__refuse_integers_that_do_not_fit(void **state)
 /* The sentence suggests a cast if the value fits the parameter's bits. A wider value gets no such advice. */
 static void test_args__refuse_a_bit_pattern_of_the_other_sign_with_its_cast(void **state)
 {
-    (void)state;
     const struct {
         int index;
         ndr_arg arg;
@@ -814,7 +787,6 @@ static void test_args__refuse_a_bit_pattern_of_the_other_sign_with_its_cast(void
 
 static void test_args__refuse_floats_for_integers(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1.0),
                    "kernel \"one_count\", argument 1 \"n\" (count_t) takes an integer, but the "
                    "double 1 is given; cast it: (uint32_t)value");
@@ -825,7 +797,6 @@ static void test_args__refuse_floats_for_integers(void **state)
 /* A cast of such a value is undefined in C. */
 static void test_args__suggest_no_cast_of_a_float_that_does_not_fit(void **state)
 {
-    (void)state;
     static const struct {
         int index;
         double value;
@@ -858,7 +829,6 @@ static void test_args__suggest_no_cast_of_a_float_that_does_not_fit(void **state
 
 static void test_args__in_another_order_are_refused_with_the_parameters(void **state)
 {
-    (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), 2.5f, victim),
         "argument 0 \"out\" (long*) takes a buffer, but a float is given; the parameters in order are out (long*), "
@@ -867,7 +837,6 @@ static void test_args__in_another_order_are_refused_with_the_parameters(void **s
 
 static void test_args__pass_a_typedef_as_what_it_is(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 4000000000u));
     assert_victim_is(4000000000);
     restore_victim();
@@ -878,7 +847,6 @@ static void test_args__pass_a_typedef_as_what_it_is(void **state)
 
 static void test_args__pass_a_float(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, 2.25f));
     assert_victim_is(9);
     restore_victim();
@@ -886,7 +854,6 @@ static void test_args__pass_a_float(void **state)
 
 static void test_args__refuse_other_numbers_for_a_float(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_float"), ndr_range_1d(1), victim, 2.5),
                    "argument 1 \"x\" (float) takes a float, but the double 2.5 is given", "2.0f");
@@ -906,7 +873,6 @@ static ndr_arg real_of(double value)
 
 static void test_args__round_a_real_to_the_parameter(void **state)
 {
-    (void)state;
     const char *const names[] = { "one_float", "one_double" };
     for (int i = 0; i < (device.has_f64 ? 2 : 1); ++i)
         for (int twice = 0; twice < 2; ++twice) { /* the second launch finds it set */
@@ -930,7 +896,6 @@ static void test_args__round_a_real_to_the_parameter(void **state)
 
 static void test_args__pass_a_double(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no double");
     assert_ok(ndr_launch(queue, kernel("one_double"), ndr_range_1d(1), victim, 2.25));
     assert_victim_is(9);
@@ -939,7 +904,6 @@ static void test_args__pass_a_double(void **state)
 
 static void test_args__refuse_other_numbers_for_a_double(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no double");
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_double"), ndr_range_1d(1), victim, 2.5f),
@@ -952,7 +916,6 @@ static void test_args__refuse_other_numbers_for_a_double(void **state)
 
 static void test_args__pass_buffers_and_deliberate_nulls(void **state)
 {
-    (void)state;
     const int seven = 7, nine = 9;
     ndr_buffer *a = buffer_of(sizeof seven, &seven), *b = buffer_of(sizeof nine, &nine);
     assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, a, b));
@@ -968,7 +931,6 @@ static void test_args__pass_buffers_and_deliberate_nulls(void **state)
 
 static void test_args__may_all_be_null(void **state)
 {
-    (void)state;
     assert_ok(
         ndr_launch(queue, kernel("all_null"), ndr_range_1d(1), ndr_null, ndr_null, ndr_null, ndr_null));
     assert_ok(ndr_queue_finish(queue));
@@ -976,7 +938,6 @@ static void test_args__may_all_be_null(void **state)
 
 static void test_args__forget_a_null_of_the_launch_before(void **state)
 {
-    (void)state;
     const int seven = 7;
     ndr_buffer *a = buffer_of(sizeof seven, &seven);
     assert_ok(ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, ndr_null, ndr_null));
@@ -988,7 +949,6 @@ static void test_args__forget_a_null_of_the_launch_before(void **state)
 
 static void test_args__take_a_buffer_of_0_bytes(void **state)
 {
-    (void)state;
     ndr_buffer *empty = buffer_of(0, NULL);
     assert_ok(ndr_launch(queue, kernel("saxpy"), ndr_range_1d(0), empty, empty, 1.0f));
     ndr_buffer_destroy(empty);
@@ -996,7 +956,6 @@ static void test_args__take_a_buffer_of_0_bytes(void **state)
 
 static void test_args__refuse_a_null_buffer(void **state)
 {
-    (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT,
         ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, (ndr_buffer *)NULL, ndr_null),
@@ -1005,7 +964,6 @@ static void test_args__refuse_a_null_buffer(void **state)
 
 static void test_args__refuse_a_buffer_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_buffer *theirs;
     assert_ok(ndr_context_create(NULL, &other));
@@ -1019,7 +977,6 @@ static void test_args__refuse_a_buffer_of_another_context(void **state)
 
 static void test_args__refuse_other_things_for_a_buffer(void **state)
 {
-    (void)state;
     const struct { int32_t first; float second; } pair = { 1, 2 };
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("pointers"), ndr_range_1d(1), victim, 0, ndr_null),
@@ -1049,7 +1006,6 @@ typedef struct pair {
 
 static void test_args__ask_for_local_memory_of_one_to_three_extents(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 24), 24));
     assert_victim_is(276);
     assert_ok(
@@ -1063,7 +1019,6 @@ static void test_args__ask_for_local_memory_of_one_to_three_extents(void **state
 
 static void test_args__local_memory_may_be_of_structs(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("two_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(char, 3),
                          ndr_local(struct pair, 2)));
     assert_victim_is(3);
@@ -1072,7 +1027,6 @@ static void test_args__local_memory_may_be_of_structs(void **state)
 
 static void test_args__refuse_more_local_memory_than_the_device_has(void **state)
 {
-    (void)state;
     const size_t limit = device.local_memory_bytes;
     char has[64];
     snprintf(has, sizeof has, "the device has %zu for a group", limit);
@@ -1089,7 +1043,6 @@ static void test_args__refuse_more_local_memory_than_the_device_has(void **state
 /* PoCL's assertion would end the process. Other compilers refuse such a kernel. */
 static void test_args__refuse_more_local_memory_in_the_kernel_than_the_device_has(void **state)
 {
-    (void)state;
     char text[256], wanted[128];
     const size_t floats = device.local_memory_bytes / sizeof(float) + 1;
     snprintf(text, sizeof text,
@@ -1120,7 +1073,6 @@ static void test_args__refuse_more_local_memory_in_the_kernel_than_the_device_ha
 /* As NVIDIA's: it reports 48 KiB, and runs kernels with more. */
 static void test_args__leave_the_kernel_s_own_local_memory_to_a_driver_with_separate_memory(void **state)
 {
-    (void)state;
     static const char text[] = "kernel void roomy(global int *x) { local int t[512]; t[get_local_id(0)] = 3;\n"
                                "    barrier(CLK_LOCAL_MEM_FENCE); x[0] = t[0]; }\n";
     const ndr_device_info before = context->caps.info;
@@ -1144,7 +1096,6 @@ static void test_args__leave_the_kernel_s_own_local_memory_to_a_driver_with_sepa
 
 static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
 {
-    (void)state;
     const size_t many = (size_t)1 << (5 * sizeof(size_t)); /* whose square passes SIZE_MAX */
     char asked[96];
     snprintf(asked, sizeof asked, "(1, %zu, %zu) elements", many, many);
@@ -1164,7 +1115,6 @@ static void test_args__refuse_local_memory_that_cannot_be_counted(void **state)
 
 static void test_args__refuse_local_memory_of_nothing(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 4, 0), 1),
                    "asks for no local memory");
@@ -1172,7 +1122,6 @@ static void test_args__refuse_local_memory_of_nothing(void **state)
 
 static void test_args__refuse_a_fourth_extent(void **state)
 {
-    (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT,
         ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(int, 1, 1, 1, 1), 1),
@@ -1181,7 +1130,6 @@ static void test_args__refuse_a_fourth_extent(void **state)
 
 static void test_args__refuse_local_memory_of_another_type(void **state)
 {
-    (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT,
         ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, ndr_local(float, 4), 1),
@@ -1225,7 +1173,6 @@ static ndr_status launch_cells(size_t index, ndr_arg local)
 
 static void test_args__local_memory_may_be_of_structs_typedefs_and_vectors(void **state)
 {
-    (void)state;
     const struct {
         size_t index;
         ndr_arg local;
@@ -1245,7 +1192,6 @@ static void test_args__local_memory_may_be_of_structs_typedefs_and_vectors(void 
 
 static void test_args__refuse_local_memory_of_another_struct_or_vector(void **state)
 {
-    (void)state;
     const struct {
         size_t index;
         ndr_arg local;
@@ -1273,7 +1219,6 @@ static void test_args__refuse_local_memory_of_another_struct_or_vector(void **st
 
 static void test_args__local_memory_may_be_of_arrays(void **state)
 {
-    (void)state;
     static const char rows[] =
         "#include <ndr/nd_item.clh>\n"
         "kernel void k(global long *out, local float (*a)[4], local float *b, local int2 *c, NDR_ND_RANGE(1))\n"
@@ -1305,7 +1250,6 @@ static void test_args__local_memory_may_be_of_arrays(void **state)
 /* A struct whose name begins with "void" is not void. */
 static void test_args__know_a_pointer_to_void_by_its_whole_name(void **state)
 {
-    (void)state;
     static const char voidlike[] = "#include <ndr/nd_item.clh>\n"
                                    "typedef struct { int x[4]; } void_cell;\n"
                                    "kernel void k(global long *out, local void_cell *cells, NDR_ND_RANGE(1))\n"
@@ -1317,7 +1261,6 @@ static void test_args__know_a_pointer_to_void_by_its_whole_name(void **state)
 
 static void test_args__refuse_other_things_for_local_memory(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("in_local"), ndr_nd_range_1d(1, 1), victim, victim, 1),
                    "takes local memory (ndr_local), but a buffer is given");
@@ -1336,7 +1279,6 @@ struct triple {
 
 static void test_args__pass_structs_by_value(void **state)
 {
-    (void)state;
     skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     const pair p = { -5, 2.5f };
     const struct triple t = { 1, 2, 3 };
@@ -1351,7 +1293,6 @@ static void test_args__pass_structs_by_value(void **state)
 
 static void test_args__take_a_struct_with_or_without_its_keyword(void **state)
 {
-    (void)state;
     skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     const pair p = { 1, 1 };
     const struct triple t = { 1, 2, 3 };
@@ -1365,7 +1306,6 @@ static void test_args__take_a_struct_with_or_without_its_keyword(void **state)
 
 static void test_args__refuse_a_struct_of_another_name(void **state)
 {
-    (void)state;
     const pair p = { 1, 1 };
     const struct triple t = { 1, 2, 3 };
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
@@ -1383,7 +1323,6 @@ struct small_and_large {
 /* i386's C aligns members of 64 bits to 4 bytes, and the sentence says what to do. */
 static void test_args__refuse_a_struct_of_another_size(void **state)
 {
-    (void)state;
     const int64_t large[2] = { 0, 0 };
     const struct triple t = { 1, 2, 3 };
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
@@ -1403,7 +1342,6 @@ static void test_args__refuse_a_struct_of_another_size(void **state)
 
 static void test_args__refuse_other_things_for_a_struct(void **state)
 {
-    (void)state;
     const struct triple t = { 1, 2, 3 };
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT,
@@ -1417,7 +1355,6 @@ static void test_args__refuse_other_things_for_a_struct(void **state)
 
 static void test_args__pass_vectors_as_structs_of_their_size(void **state)
 {
-    (void)state;
     const cl_float4 a = { { 1, 2, 3, 4 } };
     const cl_int3 b = { { 1, 2, 3 } };
     const cl_uchar16 c = { { 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6 } };
@@ -1433,7 +1370,6 @@ static void test_args__pass_vectors_as_structs_of_their_size(void **state)
 
 static void test_args__refuse_vectors_of_another_size(void **state)
 {
-    (void)state;
     const cl_float2 a = { { 1, 2 } };
     const cl_int3 b = { { 1, 2, 3 } };
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
@@ -1448,7 +1384,6 @@ static void test_args__refuse_vectors_of_another_size(void **state)
 
 static void test_args__take_vectors_under_every_name(void **state)
 {
-    (void)state;
     const cl_float4 a = { { 1, 2, 3, 0 } }, b = { { 4, 0, 0, 5 } };
     assert_ok(ndr_launch(queue, kernel("colours"), ndr_range_1d(1), victim, ndr_struct(cl_float3, a),
                          ndr_struct(cl_float4, b)));
@@ -1468,7 +1403,6 @@ static void test_args__take_vectors_under_every_name(void **state)
 /* Typedefs of typedefs, by value and in local memory. The plain type is known, so other types are refused. */
 static void test_args__take_vectors_through_typedefs(void **state)
 {
-    (void)state;
     static const char typedefs[] =
         "#include <ndr/nd_item.clh>\n"
         "typedef float4 quad;\ntypedef quad colour_t;\ntypedef uchar16 bytes_t;\n"
@@ -1497,7 +1431,6 @@ static void test_args__take_vectors_through_typedefs(void **state)
 
 static void test_args__refuse_vectors_of_another_type(void **state)
 {
-    (void)state;
     const cl_float4 a = { { 1, 2, 3, 0 } };
     const cl_int4 b = { { 1, 2, 3, 4 } };
     const cl_double2 c = { { 1, 2 } };
@@ -1575,14 +1508,12 @@ static void check_lanes(ndr_dtype dtype)
 
 static void test_vectors__of_every_type_and_width_are_passed(void **state)
 {
-    (void)state;
     for (ndr_dtype dtype = NDR_DTYPE_I8; dtype <= NDR_DTYPE_F64; ++dtype)
         if (device.has_f64 || dtype != NDR_DTYPE_F64) check_lanes(dtype);
 }
 
 static void test_vectors__are_written_as_their_elements(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel("vectors"), ndr_range_1d(1), victim, ndr_vector(float, 1, 2, 3, 4),
                          ndr_vector(int, 1, 2, 3),
                          ndr_vector(uint8_t, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6)));
@@ -1597,7 +1528,6 @@ static void test_vectors__are_written_as_their_elements(void **state)
 /* An argument that a launch has set is compared with the next one: two vectors may be at one address. */
 static void test_vectors__change_from_launch_to_launch(void **state)
 {
-    (void)state;
     float v[3] = { 1, 2, 0 };
     for (int i = 0; i < 3; ++i) {
         v[2] = (float)i;
@@ -1610,7 +1540,6 @@ static void test_vectors__change_from_launch_to_launch(void **state)
 
 static void test_vectors__that_do_not_fit_are_refused(void **state)
 {
-    (void)state;
     const struct {
         ndr_arg a;
         const char *sentence;
@@ -1651,7 +1580,6 @@ static const char half_source[] =
 /* 2049 lies between two halves and goes to the even one; 1e6 is beyond the largest. */
 static void test_half__is_rounded_from_a_float(void **state)
 {
-    (void)state;
     skip_without(device.has_f16, "the device has no half");
     static const uint16_t wanted[] = { 0x3c00, 0x6800, 0x6802, 0x7c00, 0x8000, 0x4000, 0x4200 };
     static const uint16_t with_bits[] = { 0x1234, 0x6800, 0x4000, 0x7c00, 0x4200, 0x4400, 0x4500 };
@@ -1678,7 +1606,6 @@ static void test_half__is_rounded_from_a_float(void **state)
 
 static void test_half__takes_no_other_number(void **state)
 {
-    (void)state;
     skip_without(device.has_f16, "the device has no half");
     const ndr_arg a = ndr_vector(float, 1, 2), b = ndr_vector(float, 1, 2, 3);
     const uint32_t wide = 1;
@@ -1707,7 +1634,6 @@ static void test_half__takes_no_other_number(void **state)
 
 static void test_half__by_value_needs_a_device_that_has_it(void **state)
 {
-    (void)state;
     skip_without(!device.has_f16, "the device has half");
     static const char text[] = "kernel void k(global int *out, half x) { out[0] = (int)x; }\n";
     ndr_kernel *k;
@@ -1718,7 +1644,6 @@ static void test_half__by_value_needs_a_device_that_has_it(void **state)
 /* Kernels have bf16 as ushort. */
 static void test_bfloat__is_an_ushort(void **state)
 {
-    (void)state;
     static const char text[] =
         "kernel void k(global ushort *out, ushort4 v, local ushort *t) { t[0] = v.y; out[0] = t[0]; out[1] = v.w; }\n";
     static const uint16_t lanes[] = { 1, 2, 3, 4 };
@@ -1738,7 +1663,6 @@ static void test_bfloat__is_an_ushort(void **state)
 /* Pointers to half need nothing of the device. On the host cl_half is another name for uint16_t. */
 static void test_half__is_pointed_to_on_every_device(void **state)
 {
-    (void)state;
     static const char text[] = "kernel void k(global half *out, local half *a, local half *b, local half *c)\n"
                                  "{ vstore_half(2.5f, 1, a); vstore_half(vload_half(1, a), 0, out); }\n";
     ndr_kernel *k = kernel_of(text, "k");
@@ -1759,7 +1683,6 @@ static void test_half__is_pointed_to_on_every_device(void **state)
 /* The driver names the type, but its scope ends with the parameter list. */
 static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
 {
-    (void)state;
     static const char hidden[] = "typedef float real_t;\n"
                                  "kernel void k(global int *out, struct hidden { int x; } h, real_t f)\n"
                                  "{ out[0] = h.x + (int)(4 * f); }\n";
@@ -1778,7 +1701,6 @@ static void test_args__of_a_type_that_nobody_can_size_are_refused(void **state)
 
 static void test_args__are_taken_when_the_launch_returns(void **state)
 {
-    (void)state;
     skip_for_fault(driver_refuses_padded_structs(), "it refuses a struct that ends in padding");
     skip_where_launches_are_waited_for();
     pair p = { 41, 1 };
@@ -1803,7 +1725,6 @@ static void test_args__are_taken_when_the_launch_returns(void **state)
 
 static void test_args__are_those_of_their_own_launch(void **state)
 {
-    (void)state;
     enum { LAUNCHES = 100 };
     int out[LAUNCHES] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof out, out);
@@ -1818,7 +1739,6 @@ static void test_args__are_those_of_their_own_launch(void **state)
 
 static void test_args__missing_are_listed(void **state)
 {
-    (void)state;
     launch_refused(
         NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, kernel("saxpy"), ndr_range_1d(1), victim),
         "kernel \"saxpy\" takes 3 arguments, but 1 is given; its parameters are y (float*), x (float*), a (float)");
@@ -1828,7 +1748,6 @@ static void test_args__missing_are_listed(void **state)
 
 static void test_args__of_local_memory_are_refused_where_there_are_no_groups(void **state)
 {
-    (void)state;
     static const char ungrouped[] = "#include <ndr/item.clh>\n"
                                     "kernel void alone(global int *x, local int *t, NDR_RANGE(1)) { x[0] = 1; }\n";
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
@@ -1838,7 +1757,6 @@ static void test_args__of_local_memory_are_refused_where_there_are_no_groups(voi
 
 static void test_args__too_many_are_refused(void **state)
 {
-    (void)state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, 1, 2),
                    "kernel \"one_count\" takes 2 arguments, but 3 are given");
@@ -1848,7 +1766,6 @@ static void test_args__too_many_are_refused(void **state)
 
 static void test_args__may_be_32(void **state)
 {
-    (void)state;
     assert_ok(ndr_launch(queue, kernel_of_many("takes_32"), ndr_range_1d(1), victim, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
                          2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 1, 2, 3, 4, 5, 6, 7));
     assert_victim_is(36 + 7200 + 1080000 + 28);
@@ -1865,7 +1782,6 @@ static int add_up(const int *values, size_t count)
 
 static void test_args__may_be_64_in_the_macro(void **state)
 {
-    (void)state;
     const int values[63] = { 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
                              22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42,
                              43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, -63 };
@@ -1881,7 +1797,6 @@ static void test_args__may_be_64_in_the_macro(void **state)
 
 static void test_args__may_be_any_number_in_an_array(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t count;
@@ -1909,7 +1824,6 @@ static void test_args__may_be_any_number_in_an_array(void **state)
 
 static void test_args__not_set_are_refused(void **state)
 {
-    (void)state;
     const ndr_arg zeroed = { 0 };
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch(queue, kernel("one_count"), ndr_range_1d(1), victim, zeroed),
@@ -1921,7 +1835,6 @@ static void test_args__not_set_are_refused(void **state)
 
 static void test_args__of_no_known_kind_are_refused(void **state)
 {
-    (void)state;
     ndr_arg odd = ndr_arg_of(1);
     odd.kind = (ndr_arg_kind)99;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
@@ -1935,7 +1848,6 @@ static void test_args__of_no_known_kind_are_refused(void **state)
 
 static void test_args__at_null_are_refused(void **state)
 {
-    (void)state;
     const ndr_nd_range one = over(ndr_range_1d(1));
     launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(queue, kernel("one_count"), &one, NULL, 2, NULL),
                    "args is NULL, but arg_count is 2");
@@ -1944,7 +1856,6 @@ static void test_args__at_null_are_refused(void **state)
 
 static void test_args__of_an_image_are_refused(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .name = "k", .source = "kernel void k(read_only image2d_t i) {}\n" };
     ndr_kernel *with_image;
     skip_without(ndr_kernel_get(context, &desc, &with_image) == NDR_OK, "the device has no images");
@@ -1955,7 +1866,6 @@ static void test_args__of_an_image_are_refused(void **state)
 /* Buffers of types whose names only begin like those of images or samplers. */
 static void test_args__of_names_like_an_images_are_buffers(void **state)
 {
-    (void)state;
     static const char alike[] =
         "typedef struct { int x; } image_header, pipeline, event_times, queue_tail, sampler_table, reserve_id_tag;\n"
         "kernel void k(global image_header *a, global pipeline *b, global event_times *c, global queue_tail *d,\n"
@@ -1989,7 +1899,6 @@ static bool has_pipes(void)
 
 static void test_args__of_a_pipe_are_refused(void **state)
 {
-    (void)state;
     skip_without(has_pipes(), "the device has no pipes");
     const ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL2.0",
                                    .source = "kernel void k(read_only pipe int p, global int *x) { x[0] = 1; }\n" };
@@ -2022,7 +1931,6 @@ static ndr_status get_kernel_of_bytes(size_t bytes, bool is_plain, size_t *struc
 /* Most drivers take more than the device promises. */
 static void test_args__beyond_what_the_device_promises_are_left_to_the_driver(void **state)
 {
-    (void)state;
     static const size_t more[] = { 0, 4, 84, 3072 };
     const size_t limit = device.max_argument_bytes / 4 * 4 - 64; /* some drivers add hidden arguments */
     for (size_t i = 0; i < 2 * sizeof more / sizeof *more; ++i) {
@@ -2057,13 +1965,11 @@ static cl_int CL_API_CALL refuse_launch(cl_command_queue line, cl_kernel kernel,
                                         const size_t *global, const size_t *local, cl_uint count,
                                         const cl_event *events, cl_event *event)
 {
-    (void)line, (void)kernel, (void)dims, (void)offset, (void)global, (void)local, (void)count, (void)events, (void)event;
     return CL_OUT_OF_RESOURCES;
 }
 
 static void test_args__beyond_what_the_driver_takes_are_refused(void **state)
 {
-    (void)state;
     const size_t limit = device.max_argument_bytes / 4 * 4;
     real_set_arg = ndr_cl.clSetKernelArg;
     real_launch = ndr_cl.clEnqueueNDRangeKernel;
@@ -2091,7 +1997,6 @@ static void test_args__beyond_what_the_driver_takes_are_refused(void **state)
 
 static void test_args__are_named_in_a_sentence_of_any_length(void **state)
 {
-    (void)state;
     char name[201], text[1024];
     memset(name, 'k', sizeof name - 1);
     name[sizeof name - 1] = '\0';
@@ -2105,7 +2010,6 @@ static void test_args__are_named_in_a_sentence_of_any_length(void **state)
 
 static void test_launch__refuses_null(void **state)
 {
-    (void)state;
     const ndr_arg args[] = { ndr_arg_of(victim), ndr_arg_of(5) };
     const ndr_nd_range one = over(ndr_range_1d(1));
     launch_refused(NDR_BAD_ARGUMENT, ndr_launch_v(NULL, kernel("one_count"), &one, args, 2, NULL),
@@ -2118,7 +2022,6 @@ static void test_launch__refuses_null(void **state)
 
 static void test_launch__refuses_a_kernel_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_kernel *theirs;
     const ndr_kernel_desc desc = { .name = "one_count", .source = source };
@@ -2131,7 +2034,6 @@ static void test_launch__refuses_a_kernel_of_another_context(void **state)
 
 static void test_launch__refuses_what_the_range_refuses(void **state)
 {
-    (void)state;
     ndr_kernel *k = kernel("one_count");
     launch_refused(NDR_BAD_RANGE, ndr_launch(queue, k, ndr_nd_range_1d(10, 4), victim, 5),
                    "kernel \"one_count\"", "global size 10 is not a multiple of local size 4");
@@ -2151,7 +2053,6 @@ static void test_launch__refuses_what_the_range_refuses(void **state)
 
 static void test_launch__refused_leaves_its_event_alone(void **state)
 {
-    (void)state;
     ndr_event *done = (ndr_event *)(void *)&state;
     launch_refused(NDR_BAD_KERNEL_ARGUMENT,
                    ndr_launch_event(queue, kernel("one_count"), &done, ndr_range_1d(1), victim, 1.0f),
@@ -2218,13 +2119,11 @@ static void check_threads(bool own_queues)
 
 static void test_launch__of_one_kernel_from_many_threads_keeps_arguments_apart(void **state)
 {
-    (void)state;
     check_threads(false);
 }
 
 static void test_launch__of_one_kernel_to_many_queues_keeps_arguments_apart(void **state)
 {
-    (void)state;
     check_threads(true);
 }
 

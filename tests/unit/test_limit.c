@@ -64,7 +64,6 @@ static ndr_event *new_gate(const waiting *w)
 
 static void test_limit__gives_up_and_leaves_all_usable(void **state)
 {
-    (void)state;
     static const uint64_t limits[] = { 0, 1, 1000, 2000000 };
     waiting w = begin();
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; ++i) {
@@ -96,7 +95,6 @@ static void test_limit__gives_up_and_leaves_all_usable(void **state)
 /* The mark of an empty queue ends on a thread of the driver, some time later. */
 static void test_limit__of_nothing_sees_that_a_queue_is_empty(void **state)
 {
-    (void)state;
     enum { POLLS = 300 };
     waiting w = begin();
     int empty = 0;
@@ -112,7 +110,6 @@ static void test_limit__of_nothing_sees_that_a_queue_is_empty(void **state)
 
 static void test_limit__ends_with_the_work(void **state)
 {
-    (void)state;
     waiting w = begin();
     const int zeros[3] = { 0 };
     int got[3];
@@ -133,7 +130,6 @@ static void test_limit__ends_with_the_work(void **state)
 
 static void test_limit__reports_failures(void **state)
 {
-    (void)state;
     waiting w = begin();
     ndr_event *gate = new_gate(&w), *done;
     assert_ok(ndr_queue_mark(ndr_after(w.queue, gate), &done));
@@ -148,7 +144,6 @@ static void test_limit__reports_failures(void **state)
 
 static void test_limit__waits_for_all_events(void **state)
 {
-    (void)state;
     waiting w = begin(), other = begin(); /* two contexts */
     ndr_event *const gates[] = { new_gate(&w), NULL, new_gate(&other), new_gate(&w) };
     assert_ok(ndr_event_wait_all(NULL, 0, 0));
@@ -168,7 +163,6 @@ static void test_limit__waits_for_all_events(void **state)
 
 static void test_limit__waits_for_any_event(void **state)
 {
-    (void)state;
     waiting w = begin();
     ndr_event *const gates[] = { new_gate(&w), new_gate(&w), new_gate(&w), NULL };
     size_t which = 77;

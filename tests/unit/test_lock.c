@@ -73,7 +73,6 @@ static void skip_unless_checked(void)
 
 static void test_lock__may_be_taken_in_the_order_of_kinds(void **state)
 {
-    (void)state;
     char said[256];
     const int status = run_child(take_in_order, said, sizeof said);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -82,7 +81,6 @@ static void test_lock__may_be_taken_in_the_order_of_kinds(void **state)
 
 static void test_lock__of_an_earlier_kind_ends_a_debug_build(void **state)
 {
-    (void)state;
     skip_unless_checked();
     char said[256];
     const int status = run_child(take_an_earlier_kind, said, sizeof said);
@@ -92,7 +90,6 @@ static void test_lock__of_an_earlier_kind_ends_a_debug_build(void **state)
 
 static void test_lock__of_the_same_kind_ends_a_debug_build(void **state)
 {
-    (void)state;
     skip_unless_checked();
     char said[256];
     const int status = run_child(take_two_of_one_kind, said, sizeof said);

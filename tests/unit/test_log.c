@@ -26,7 +26,6 @@ static void receive(ndr_log_level level, const char *id, const char *text, void 
 
 static int clear(void **state)
 {
-    (void)state;
     memset(&got, 0, sizeof got);
     set_env("NDR_LOG", NULL);
     return ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) != NDR_OK;
@@ -34,7 +33,6 @@ static int clear(void **state)
 
 static int restore(void **state)
 {
-    (void)state;
     restore_env();
     return ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) != NDR_OK;
 }
@@ -71,7 +69,6 @@ static void talk(void)
 
 static void test_log__prints_nothing_unless_asked(void **state)
 {
-    (void)state;
     assert_string_equal(printed_by(talk), "");
     set_env("NDR_LOG", "");
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
@@ -83,7 +80,6 @@ static void test_log__prints_nothing_unless_asked(void **state)
 
 static void test_log__prints_up_to_the_level_of_the_environment(void **state)
 {
-    (void)state;
     static const char all[] = "libndr error test.error: an error, number 1\n"
                               "libndr warn test.warn: a warning\n"
                               "libndr info test.info: some news\n"
@@ -102,7 +98,6 @@ static void test_log__prints_up_to_the_level_of_the_environment(void **state)
 
 static void test_log__counts_the_program_s_level_before_the_environment_s(void **state)
 {
-    (void)state;
     set_env("NDR_LOG", "debug");
     assert_ok(ndr_log_set(NDR_LOG_WARN, receive, NULL));
     talk();
@@ -117,7 +112,6 @@ static void test_log__counts_the_program_s_level_before_the_environment_s(void *
 
 static void test_log__refuses_a_word_that_is_no_level(void **state)
 {
-    (void)state;
     set_env("NDR_LOG", "loud");
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     assert_refused(NDR_BAD_ARGUMENT, ndr_log_check("loud"),
@@ -131,7 +125,6 @@ static void test_log__refuses_a_word_that_is_no_level(void **state)
 
 static void test_log__refuses_a_level_that_there_is_not(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_WARN, receive, NULL));
     assert_refused(NDR_BAD_ARGUMENT, ndr_log_set((ndr_log_level)6, NULL, NULL),
                    "ndr_log_set: level is 6, which is not valid; use NDR_LOG_DEFAULT", "NDR_LOG_DEBUG");
@@ -145,7 +138,6 @@ static void test_log__refuses_a_level_that_there_is_not(void **state)
 
 static void test_log__gives_the_callback_id_text_and_user(void **state)
 {
-    (void)state;
     int mine;
     assert_ok(ndr_log_set(NDR_LOG_INFO, receive, &mine));
     talk();
@@ -162,7 +154,6 @@ static void test_log__gives_the_callback_id_text_and_user(void **state)
 
 static void test_log__tells_each_failure_with_its_sentence(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_ERROR, receive, NULL));
     assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(0, NULL, NULL), "count is NULL");
     assert_int_equal(got.count, 1);
@@ -181,7 +172,6 @@ static void stop_listening(ndr_log_level level, const char *id, const char *text
 
 static void test_log__lets_a_callback_change_what_is_logged(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_DEBUG, stop_listening, &got));
     talk();
     assert_int_equal(got.count, 1);
@@ -207,7 +197,6 @@ static atomic_bool is_over;
 static void listen_slowly(ndr_log_level level, const char *id, const char *text, void *user)
 {
     listener *me = user;
-    (void)level, (void)id, (void)text;
     if (atomic_fetch_add(&inside_any, 1) > 0) atomic_fetch_add(&too_many, 1);
     atomic_fetch_add(&me->inside, 1);
     sched_yield();
@@ -228,7 +217,6 @@ static void *talk_until_it_is_over(void *unused)
 
 static void test_log__tells_one_message_at_a_time_and_none_too_late(void **state)
 {
-    (void)state;
     static listener listeners[ROUNDS], nobody = { .is_gone = true };
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; ++i)

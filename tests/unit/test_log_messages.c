@@ -11,7 +11,6 @@ static ndr_text logged; /* "level id: text\n" of each message since forget() */
 static void collect(ndr_log_level level, const char *id, const char *text, void *user)
 {
     static const char *const names[] = { "", "", "error", "warn", "info", "debug" };
-    (void)user;
     ndr_text_add(&logged, "%s %s: %s\n", names[level], id, text);
 }
 
@@ -19,14 +18,12 @@ static void forget(void) { ndr_text_clear(&logged); }
 
 static int listen_to_all(void **state)
 {
-    (void)state;
     forget();
     return ndr_log_set(NDR_LOG_DEBUG, collect, NULL) != NDR_OK;
 }
 
 static int stop_listening(void **state)
 {
-    (void)state;
     return ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL) != NDR_OK;
 }
 
@@ -53,7 +50,6 @@ static bool has_logged(const char *part) { return logged.chars && strstr(logged.
 
 static void test_log_messages__tell_the_devices_found(void **state)
 {
-    (void)state;
     ndr_device_info devices[8];
     size_t count;
     assert_ok(ndr_device_list(8, devices, &count));
@@ -66,13 +62,11 @@ static void test_log_messages__tell_the_devices_found(void **state)
 static cl_int CL_API_CALL refuse_device_info(cl_device_id asked, cl_device_info what, size_t size, void *value,
                                              size_t *needed)
 {
-    (void)asked, (void)what, (void)size, (void)value, (void)needed;
     return CL_DEVICE_NOT_AVAILABLE;
 }
 
 static void test_log_messages__tell_the_devices_left_out(void **state)
 {
-    (void)state;
     size_t count;
     __typeof__(clGetDeviceInfo) *const there = ndr_cl.clGetDeviceInfo;
     ndr_cl.clGetDeviceInfo = refuse_device_info;
@@ -95,7 +89,6 @@ static void open_and_close(const char *words)
 
 static void test_log_messages__tell_why_a_device_was_chosen(void **state)
 {
-    (void)state;
     set_env("NDR_DEVICE", NULL);
     open_and_close(NULL);
     assert_logged("info device.chosen: device ");
@@ -125,7 +118,6 @@ static ndr_kernel *get(const char *name)
 
 static void test_log_messages__tell_what_is_built_and_what_is_not(void **state)
 {
-    (void)state;
     get("one");
     assert_logged("info program.built: \"");
     assert_true(has_logged(" ms, for \""));
@@ -141,7 +133,6 @@ static void test_log_messages__tell_what_is_built_and_what_is_not(void **state)
 
 static void test_log_messages__tell_a_launch(void **state)
 {
-    (void)state;
     ndr_kernel *one = get("one");
     ndr_buffer *x = buffer_of(96 * sizeof(int), NULL);
     forget();
@@ -159,7 +150,6 @@ static void test_log_messages__tell_a_launch(void **state)
 
 static void test_log_messages__tell_each_command(void **state)
 {
-    (void)state;
     char bytes[64] = { 0 };
     ndr_buffer *x = buffer_of(sizeof bytes, NULL), *y = buffer_of(sizeof bytes, NULL);
     void *mapped;
@@ -188,7 +178,6 @@ static void test_log_messages__tell_each_command(void **state)
 /* Not from the start of the memory that a view lies in. */
 static void test_log_messages__count_bytes_from_the_start_of_a_view(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes;
     char bytes[16] = { 0 };
     ndr_buffer *whole = buffer_of(4 * align, NULL), *x, *y;
@@ -218,7 +207,6 @@ static void test_log_messages__count_bytes_from_the_start_of_a_view(void **state
 
 static void test_log_messages__of_details_are_left_out_at_info(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_INFO, collect, NULL));
     ndr_kernel *one = get("one");
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
@@ -240,7 +228,6 @@ static int close_all(void **state)
 
 static void test_log_messages__tell_of_a_trace(void **state)
 {
-    (void)state;
     ndr_context *made;
     struct rlimit before;
     set_env("NDR_TRACE", "logged.json");

@@ -69,7 +69,6 @@ static cl_context new_context(void)
 
 static void test_native__null_gives_null(void **state)
 {
-    (void)state;
     assert_null(ndr_context_cl(NULL));
     assert_null(ndr_context_cl_device(NULL));
     assert_null(ndr_queue_cl(NULL));
@@ -80,7 +79,6 @@ static void test_native__null_gives_null(void **state)
 
 static void test_native__handles_are_those_of_the_objects(void **state)
 {
-    (void)state;
     cl_context owner = NULL;
     cl_device_id of = NULL;
     char name[256] = "";
@@ -99,7 +97,6 @@ static void test_native__handles_are_those_of_the_objects(void **state)
 
 static void test_native__buffer_is_reached_by_opencl_itself(void **state)
 {
-    (void)state;
     const int in[4] = { 1, 2, 3, 4 };
     int out[4] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof in, in);
@@ -112,7 +109,6 @@ static void test_native__buffer_is_reached_by_opencl_itself(void **state)
 
 static void test_native__buffer_of_0_bytes_has_one(void **state)
 {
-    (void)state;
     size_t size_bytes = 0;
     ndr_buffer *buffer = buffer_of(0, NULL);
     assert_int_equal(
@@ -124,7 +120,6 @@ static void test_native__buffer_of_0_bytes_has_one(void **state)
 
 static void test_native__event_is_that_of_the_last_piece(void **state)
 {
-    (void)state;
     int x[61] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     ndr_event *done;
@@ -142,7 +137,6 @@ static void test_native__event_is_that_of_the_last_piece(void **state)
 
 static void test_native__kernel_has_its_name(void **state)
 {
-    (void)state;
     char name[64] = "";
     const cl_kernel cl = ndr_kernel_cl(kernel_of(plain_kernels, "add_one"));
     assert_int_equal(clGetKernelInfo(cl, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL), CL_SUCCESS);
@@ -151,7 +145,6 @@ static void test_native__kernel_has_its_name(void **state)
 
 static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void **state)
 {
-    (void)state;
     static const char text[] = "#include \"ndr/item.clh\"\n"
                                "kernel void put(global int *out, int a, global int *more, NDR_RANGE(1))\n"
                                "{\n"
@@ -183,7 +176,6 @@ static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void *
 
 static void test_context_from_cl__shares_the_opencl_context(void **state)
 {
-    (void)state;
     cl_context cl = new_context();
     ndr_context *ours;
     ndr_device_info info;
@@ -199,7 +191,6 @@ static void test_context_from_cl__shares_the_opencl_context(void **state)
 
 static void test_context_from_cl__has_a_reference_of_its_own(void **state)
 {
-    (void)state;
     cl_context cl = new_context();
     ndr_context *ours;
     const cl_uint before = context_references(cl);
@@ -212,7 +203,6 @@ static void test_context_from_cl__has_a_reference_of_its_own(void **state)
 
 static void test_context_from_cl__launches_and_lives_on_when_yours_is_released(void **state)
 {
-    (void)state;
     cl_context cl = new_context();
     ndr_context *ours;
     ndr_queue *line;
@@ -235,7 +225,6 @@ static void test_context_from_cl__launches_and_lives_on_when_yours_is_released(v
 
 static void test_context_from_cl__refuses_null(void **state)
 {
-    (void)state;
     ndr_context *ours = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(NULL, context->device, &ours), "cl is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_context_from_cl(context->cl, NULL, &ours), "device is NULL");
@@ -249,7 +238,6 @@ static cl_int CL_API_CALL list_another(cl_context cl, cl_context_info what, size
 {
     static int stranger;
     const cl_device_id listed = (cl_device_id)(void *)&stranger;
-    (void)cl, (void)what, (void)size;
     memcpy(value, &listed, sizeof listed);
     *needed = sizeof listed;
     return CL_SUCCESS;
@@ -257,7 +245,6 @@ static cl_int CL_API_CALL list_another(cl_context cl, cl_context_info what, size
 
 static void test_context_from_cl__refuses_a_device_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *ours = NULL;
     __typeof__(clGetContextInfo) *const there = ndr_cl.clGetContextInfo;
     ndr_cl.clGetContextInfo = list_another;
@@ -272,7 +259,6 @@ static void test_context_from_cl__refuses_a_device_of_another_context(void **sta
 
 static void test_queue_from_cl__shares_the_command_queue(void **state)
 {
-    (void)state;
     cl_command_queue cl = new_queue(0);
     ndr_queue *line;
     const cl_uint before = queue_references(cl);
@@ -294,7 +280,6 @@ static void test_queue_from_cl__shares_the_command_queue(void **state)
 
 static void test_queue_from_cl__keeps_times_if_the_command_queue_does(void **state)
 {
-    (void)state;
     for (int profiling = 0; profiling < 2; ++profiling) {
         cl_command_queue cl = new_queue(profiling ? CL_QUEUE_PROFILING_ENABLE : 0);
         ndr_queue *line;
@@ -316,7 +301,6 @@ static void test_queue_from_cl__keeps_times_if_the_command_queue_does(void **sta
 
 static void test_queue_from_cl__takes_one_that_is_out_of_order(void **state)
 {
-    (void)state;
     cl_command_queue cl = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     skip_without(cl, "the device has no out-of-order queues");
     ndr_queue *line = NULL;
@@ -329,7 +313,6 @@ static void test_queue_from_cl__takes_one_that_is_out_of_order(void **state)
 
 static void test_queue_from_cl__refuses_one_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *line = NULL;
     assert_ok(ndr_context_create(NULL, &other));
@@ -341,7 +324,6 @@ static void test_queue_from_cl__refuses_one_of_another_context(void **state)
 
 static void test_queue_from_cl__refuses_null(void **state)
 {
-    (void)state;
     ndr_queue *line = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_from_cl(NULL, ndr_queue_cl(queue), &line),
                    "context is NULL");
@@ -355,7 +337,6 @@ static void test_queue_from_cl__refuses_null(void **state)
 
 static void test_buffer_from_cl__shares_the_memory(void **state)
 {
-    (void)state;
     cl_mem cl = new_buffer(context->cl, 16);
     ndr_buffer *buffer;
     const int in[4] = { 4, 3, 2, 1 };
@@ -375,7 +356,6 @@ static void test_buffer_from_cl__shares_the_memory(void **state)
 
 static void test_buffer_from_cl__has_a_reference_of_its_own(void **state)
 {
-    (void)state;
     cl_mem cl = new_buffer(context->cl, 16);
     ndr_buffer *buffer;
     const cl_uint before = buffer_references(cl);
@@ -388,7 +368,6 @@ static void test_buffer_from_cl__has_a_reference_of_its_own(void **state)
 
 static void test_buffer_from_cl__refuses_one_of_another_context(void **state)
 {
-    (void)state;
     cl_context other = new_context();
     cl_mem cl = new_buffer(other, 16);
     ndr_buffer *buffer = NULL;
@@ -401,7 +380,6 @@ static void test_buffer_from_cl__refuses_one_of_another_context(void **state)
 
 static void test_buffer_from_cl__refuses_an_image(void **state)
 {
-    (void)state;
     cl_bool images = CL_FALSE;
     assert_int_equal(
         clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL),
@@ -420,7 +398,6 @@ static void test_buffer_from_cl__refuses_an_image(void **state)
 
 static void test_buffer_from_cl__refuses_null(void **state)
 {
-    (void)state;
     cl_mem cl = new_buffer(context->cl, 16);
     ndr_buffer *buffer = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_from_cl(NULL, cl, &buffer), "context is NULL");
@@ -520,14 +497,12 @@ static void assert_blends(ndr_kernel *blend)
 
 static void test_kernel_from_cl__launches_with_and_without_argument_info(void **state)
 {
-    (void)state;
     assert_blends(adopted(foreign_kernel(context->cl, "", "blend")));
     assert_blends(adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "blend")));
 }
 
 static void test_kernel_from_cl__launches_a_binary(void **state)
 {
-    (void)state;
     const cl_kernel cl = kernel_from_binary("", "blend");
     skip_without(cl, "the device gives no binary");
     assert_blends(adopted(cl));
@@ -535,7 +510,6 @@ static void test_kernel_from_cl__launches_a_binary(void **state)
 
 static void test_kernel_from_cl__has_its_name_and_limits(void **state)
 {
-    (void)state;
     ndr_kernel *shift = adopted(foreign_kernel(context->cl, "", "shift"));
     ndr_kernel_info info;
     ndr_sub_group_info groups;
@@ -551,7 +525,6 @@ static void test_kernel_from_cl__has_its_name_and_limits(void **state)
 
 static void test_kernel_from_cl__checks_what_argument_info_tells(void **state)
 {
-    (void)state;
     ndr_kernel *blend = adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "blend"));
     ndr_kernel *shift = adopted(foreign_kernel(context->cl, "-cl-kernel-arg-info", "shift"));
     const float zero = 0;
@@ -575,7 +548,6 @@ static void test_kernel_from_cl__checks_what_argument_info_tells(void **state)
 
 static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state)
 {
-    (void)state;
     ndr_kernel *shift = adopted(foreign_kernel(context->cl, "", "shift"));
     ndr_context *other;
     ndr_buffer *x = buffer_of(64, NULL), *strange;
@@ -612,7 +584,6 @@ static bool describes_parameters(cl_kernel cl)
 
 static void test_kernel_from_cl__translates_what_the_driver_refuses(void **state)
 {
-    (void)state;
     const cl_kernel cl = foreign_kernel(context->cl, "", "shift");
     const float zero = 0;
     ndr_buffer *x = buffer_of(sizeof zero, &zero);
@@ -631,7 +602,6 @@ static void test_kernel_from_cl__translates_what_the_driver_refuses(void **state
 
 static void test_kernel_from_cl__knows_the_vocabularys_kernels(void **state)
 {
-    (void)state;
     ndr_kernel *again;
     int x[5] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
@@ -651,7 +621,6 @@ static cl_uint kernel_references(cl_kernel cl)
 
 static void test_kernel_from_cl__keeps_one_reference_as_long_as_the_context(void **state)
 {
-    (void)state;
     const cl_context owner = new_context();
     const cl_kernel cl = foreign_kernel(owner, "", "shift");
     const cl_uint before = kernel_references(cl);
@@ -670,7 +639,6 @@ static void test_kernel_from_cl__keeps_one_reference_as_long_as_the_context(void
 
 static void test_kernel_from_cl__is_a_handle_where_handles_are_checked(void **state)
 {
-    (void)state;
     const cl_context owner = new_context();
     const cl_kernel cl = foreign_kernel(owner, "", "shift");
     ndr_context *ours;
@@ -690,7 +658,6 @@ static void test_kernel_from_cl__is_a_handle_where_handles_are_checked(void **st
 
 static void test_kernel_from_cl__refuses_null(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = NULL;
     const cl_kernel cl = ndr_kernel_cl(kernel_of(plain_kernels, "add_one"));
     assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_from_cl(NULL, cl, &kernel), "ndr_kernel_from_cl: context is NULL");
@@ -701,7 +668,6 @@ static void test_kernel_from_cl__refuses_null(void **state)
 
 static void test_buffer_from_cl__finds_the_overlap_of_two_over_one_object(void **state)
 {
-    (void)state;
     cl_mem cl = new_buffer(context->cl, 16);
     ndr_buffer *a, *b;
     ndr_event *done = NULL;

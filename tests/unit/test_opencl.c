@@ -29,7 +29,6 @@ static void assert_list_is_refused(const char *const parts[3])
 
 static void test_opencl__without_a_loader_names_the_one_chosen(void **state)
 {
-    (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     assert_list_is_refused((const char *const[]){
         "the OpenCL library that NDR_OPENCL names cannot be opened: /no-such-folder/libOpenCL.so: ",
@@ -39,7 +38,6 @@ static void test_opencl__without_a_loader_names_the_one_chosen(void **state)
 
 static void test_opencl__without_a_loader_no_context_is_made(void **state)
 {
-    (void)state;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
     ndr_context *made = (ndr_context *)&made;
     assert_refused(NDR_NO_DRIVER, ndr_context_create("cpu", &made), "cannot be opened");
@@ -51,7 +49,6 @@ static void test_opencl__without_a_loader_no_context_is_made(void **state)
 
 static void test_opencl__names_the_function_that_an_old_loader_lacks(void **state)
 {
-    (void)state;
     set_env("NDR_OPENCL", OLD_LOADER);
     assert_list_is_refused((const char *const[]){ "the OpenCL library " OLD_LOADER " is too old: it has no clGetDeviceIDs",
                                                   "which OpenCL 1.2 has", "install a newer ICD loader" });
@@ -62,13 +59,11 @@ static char opened[1024];
 
 static void hear_opened(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level, (void)user;
     if (strcmp(id, "opencl.opened") == 0) snprintf(opened, sizeof opened, "%s", text);
 }
 
 static void test_opencl__opens_after_it_was_refused(void **state)
 {
-    (void)state;
     assert_ok(ndr_log_set(NDR_LOG_INFO, hear_opened, NULL));
     set_env("NDR_OPENCL", "");
     assert_nothing_is_open();
@@ -81,7 +76,6 @@ static void test_opencl__opens_after_it_was_refused(void **state)
 
 static void test_opencl__keeps_the_loader_that_it_has(void **state)
 {
-    (void)state;
     assert_ok(ndr_cl_open());
     const ndr_cl_functions before = ndr_cl;
     set_env("NDR_OPENCL", "/no-such-folder/libOpenCL.so");
@@ -93,7 +87,6 @@ static void test_opencl__keeps_the_loader_that_it_has(void **state)
 /* libndr uses the loader that the program has already opened, so that they can exchange OpenCL objects. */
 static void test_opencl__is_the_loader_that_the_program_is_linked_with(void **state)
 {
-    (void)state;
     assert_ok(ndr_cl_open());
     cl_int (CL_API_CALL *const linked)(cl_uint, cl_platform_id *, cl_uint *) = clGetPlatformIDs;
     Dl_info ours, theirs;
@@ -114,7 +107,6 @@ static int use_what_is_preloaded(const char *preloaded)
 
 static void test_opencl__is_the_library_that_is_preloaded(void **state)
 {
-    (void)state;
     set_env("NDR_OPENCL", "");
     fflush(NULL);
     const pid_t child = fork();
@@ -133,13 +125,11 @@ static void test_opencl__is_the_library_that_is_preloaded(void **state)
 
 static void *open_in_thread(void *unused)
 {
-    (void)unused;
     return ndr_cl_open() == NDR_OK && ndr_cl.clGetPlatformIDs ? &ndr_cl : NULL;
 }
 
 static void test_opencl__opens_for_several_threads(void **state)
 {
-    (void)state;
     pthread_t threads[4];
     for (size_t i = 0; i < 4; ++i) assert_int_equal(pthread_create(&threads[i], NULL, open_in_thread, NULL), 0);
     for (size_t i = 0; i < 4; ++i) {
@@ -162,7 +152,6 @@ static size_t count_with_sub_groups(void)
 /* OpenCL 2.1's query: without it a device is used as one without sub-groups. */
 static void test_opencl__does_without_a_function_newer_than_1_2(void **state)
 {
-    (void)state;
     assert_ok(ndr_cl_open());
     skip_without(count_with_sub_groups() > 0, "no device has sub-groups");
     __typeof__(clGetKernelSubGroupInfo) *const there = ndr_cl.clGetKernelSubGroupInfo;

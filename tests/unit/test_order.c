@@ -235,7 +235,6 @@ static void each_waits(ndr_queue *line)
 
 static void test_order__each_command_waits_for_its_events(void **state)
 {
-    (void)state;
     ndr_queue *line = new_queue(), *unordered = new_unordered();
     each_waits(line);
     if (unordered) each_waits(unordered);
@@ -263,7 +262,6 @@ static void each_fails(ndr_queue *line)
 
 static void test_order__each_command_fails_with_the_first_cause(void **state)
 {
-    (void)state;
     ndr_queue *line = new_queue(), *unordered = new_unordered();
     clear(y);
     each_fails(line);
@@ -279,7 +277,6 @@ static void test_order__each_command_fails_with_the_first_cause(void **state)
 
 static void test_order__blocking_calls_wait_and_fail_too(void **state)
 {
-    (void)state;
     clear(x);
     ndr_event *done, *gate = new_gate();
     ndr_queue *line = new_queue();
@@ -308,7 +305,6 @@ static void test_order__blocking_calls_wait_and_fail_too(void **state)
 
 static void test_order__takes_lists_of_every_length(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 0, 1, 2, 7, 257 };
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
         ndr_event *gates[257] = { NULL }, *done;
@@ -338,7 +334,6 @@ static CL_API_ENTRY cl_int CL_API_CALL count_events(cl_command_queue cl, cl_kern
 /* Intel's runtime crashes if an event fails that stands in a list twice. */
 static void test_order__an_event_named_twice_is_listed_once(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_event *gate, *other, *done;
     clear(x);
@@ -364,7 +359,6 @@ static void test_order__an_event_named_twice_is_listed_once(void **state)
 /* Its work still runs. Intel's runtime does not flush such a queue again. */
 static void test_order__waits_for_work_of_a_destroyed_queue(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_queue *line;
     ndr_event *gate, *first, *second;
@@ -385,7 +379,6 @@ static void test_order__waits_for_work_of_a_destroyed_queue(void **state)
 
 static void test_order__events_of_nothing_are_complete(void **state)
 {
-    (void)state;
     ndr_event *nothing;
     clear(x);
     assert_ok(ndr_launch_event(queue, add_one, &nothing, ndr_range_1d(0), x));
@@ -399,7 +392,6 @@ static void test_order__events_of_nothing_are_complete(void **state)
 /* The events may be destroyed, and the other queue was never flushed. */
 static void test_order__spans_queues_that_were_not_flushed(void **state)
 {
-    (void)state;
     enum { QUEUES = 3, STEPS = 30 };
     ndr_queue *lines[QUEUES];
     ndr_event *last = NULL;
@@ -419,7 +411,6 @@ static void test_order__spans_queues_that_were_not_flushed(void **state)
 
 static void test_order__refuses_what_is_not_right(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_event *foreign, *own, *made = NULL;
     assert_ok(ndr_context_create(NULL, &other));
@@ -466,7 +457,6 @@ static void run_diamond(ndr_queue *line, ndr_queue *other)
 
 static void test_order__runs_a_diamond(void **state)
 {
-    (void)state;
     ndr_queue *line = new_queue(), *other = new_queue(), *unordered = new_unordered();
     for (int i = 0; i < 10; ++i) {
         run_diamond(line, other);
@@ -481,7 +471,6 @@ static void test_order__runs_a_diamond(void **state)
 
 static void test_order__out_of_order_starts_what_waits_for_nothing(void **state)
 {
-    (void)state;
     ndr_queue *line = new_unordered();
     skip_without(line, "the device has no out-of-order queues");
     ndr_event *gate = new_gate(), *held, *free_one;
@@ -501,7 +490,6 @@ static void test_order__out_of_order_starts_what_waits_for_nothing(void **state)
 
 static void test_order__a_barrier_holds_back_what_comes_later(void **state)
 {
-    (void)state;
     ndr_queue *line = new_unordered();
     skip_without(line, "the device has no out-of-order queues");
     ndr_event *gate = new_gate(), *behind, *around;
@@ -525,7 +513,6 @@ static void test_order__a_barrier_holds_back_what_comes_later(void **state)
 /* Its list has only work that has ended, which differs from no list: that would mean all work. */
 static void test_order__a_barrier_after_ended_events_waits_for_no_other_work(void **state)
 {
-    (void)state;
     static const uint64_t LIMIT_NS = UINT64_C(5000000000);
     ndr_queue *line = new_unordered();
     skip_without(line, "the device has no out-of-order queues");
@@ -550,14 +537,12 @@ static void test_order__a_barrier_after_ended_events_waits_for_no_other_work(voi
 
 static ndr_status do_nothing(void *unused)
 {
-    (void)unused;
     return NDR_OK;
 }
 
 /* The work before them in the queue fails. PoCL 3.1's markers would wait for it, and fail. */
 static void test_order__marks_and_tasks_out_of_order_fail_only_with_their_events(void **state)
 {
-    (void)state;
     skip_for_fault(driver_completes_failed_work(), "it crashes when work fails out of order");
     ndr_queue *line = new_unordered();
     skip_without(line, "the device has no out-of-order queues");
@@ -629,7 +614,6 @@ static void map_behind_an_unmapping(ndr_queue *line, follows how)
 
 static void test_order__a_mapping_behind_an_unmapping_shows_what_the_host_wrote(void **state)
 {
-    (void)state;
     if (context->checker) skip(); /* it would wait for the gate */
     ndr_queue *const lines[] = { new_queue(), new_unordered() };
     const uint64_t quirks = context->caps.quirks;
@@ -664,7 +648,6 @@ static void wait_for_work_under_way(const ndr_event *failing)
 /* A -> B -> C on three queues: B has a real code of the driver, C that of PoCL for all failures. */
 static void test_order__tells_the_drivers_first_code(void **state)
 {
-    (void)state;
     ndr_event *gate = new_gate(), *b, *c;
     ndr_queue *second = new_queue(), *third = new_queue();
     assert_ok(ndr_launch_event(ndr_after(second, gate), add_one, &b, ndr_range_1d(INTS), x));
@@ -697,7 +680,6 @@ static CL_API_ENTRY cl_int CL_API_CALL report_failure(cl_event event, cl_event_i
 /* Of launches without wait list and event, the queue knows the last of a few, where it spins. */
 static void test_order__finish_reports_a_launch_that_clfinish_does_not(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_queue *line;
     assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .spin_ns = 1 }, &line));
@@ -715,7 +697,6 @@ static void test_order__finish_reports_a_launch_that_clfinish_does_not(void **st
 /* The sentence names the kernel whose launch was the first to fail. */
 static void test_order__names_the_kernel_that_failed_first(void **state)
 {
-    (void)state;
     ndr_event *gate = new_gate(), *first, *second;
     ndr_queue *line = new_queue();
     assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &first, ndr_range_1d(INTS), x));
@@ -740,7 +721,6 @@ static void test_order__names_the_kernel_that_failed_first(void **state)
 
 static void test_order__user_events_end_once(void **state)
 {
-    (void)state;
     ndr_event *event, *mark_event;
     assert_ok(ndr_event_create(context, &event));
     assert_int_not_equal(state_of(event), NDR_EVENT_COMPLETE);
@@ -769,7 +749,6 @@ static void test_order__user_events_end_once(void **state)
 
 static void test_order__a_user_event_destroyed_early_fails(void **state)
 {
-    (void)state;
     ndr_event *gate = new_gate(), *done;
     ndr_queue *line = new_queue();
     assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &done, ndr_range_1d(INTS), x));
@@ -783,7 +762,6 @@ static void test_order__a_user_event_destroyed_early_fails(void **state)
 /* A command that failed by one event is still told about the other by the driver, after its queue is gone. */
 static void test_order__a_second_event_may_fail_after_all_is_gone(void **state)
 {
-    (void)state;
     skip_for_fault(driver_completes_failed_work(), "it crashes when two events of one wait list fail");
     for (int round = 0; round < 20; ++round) {
         ndr_event *gates[] = { new_gate(), new_gate() }, *done;
@@ -805,7 +783,6 @@ static void test_order__a_second_event_may_fail_after_all_is_gone(void **state)
  * ended it. Ended events are dropped when the queue has got some more. */
 static void test_order__a_barrier_out_of_order_outlives_two_failures(void **state)
 {
-    (void)state;
     skip_for_fault(driver_completes_failed_work(), "it crashes when two events of one wait list fail");
     for (int round = 0; round < 10; ++round) {
         ndr_queue *line = new_unordered();
@@ -830,7 +807,6 @@ static void test_order__a_barrier_out_of_order_outlives_two_failures(void **stat
  * one all the same, which PoCL forgets. */
 static void test_order__what_failed_early_lets_nothing_overtake(void **state)
 {
-    (void)state;
     enum { POLLS = 2000 };
     ndr_queue *line = new_queue();
     ndr_event *gates[] = { new_gate(), new_gate() }, *first, *second, *third;
@@ -854,7 +830,6 @@ static void test_order__what_failed_early_lets_nothing_overtake(void **state)
  * one's event fails, and this failure does not wait for it. */
 static void test_order__a_failure_does_not_wait_for_what_waits_for_it(void **state)
 {
-    (void)state;
     skip_for_fault(driver_completes_failed_work(), "it crashes when two events of one wait list fail");
     ndr_queue *line = new_queue(), *other = new_queue();
     ndr_event *gates[] = { new_gate(), new_gate() }, *first, *second, *third, *behind;
@@ -876,7 +851,6 @@ static void test_order__a_failure_does_not_wait_for_what_waits_for_it(void **sta
 /* Events are let go while the work goes on: a long chain, and a queue full of commands that wait. */
 static void test_order__keeps_no_events_of_work_that_has_ended(void **state)
 {
-    (void)state;
     enum { STEPS = 5000 };
     ndr_event *last = NULL;
     ndr_queue *line = new_queue();
@@ -940,7 +914,6 @@ enum { ALLOWED_KIB = LAUNCHES_A_TURN * 16 / 1024 };
 
 static void test_order__many_launches_take_constant_memory(void **state)
 {
-    (void)state;
     const char *is_long = getenv("NDR_TEST_LONG");
     const long count = is_long && *is_long ? 100 * LAUNCHES_A_TURN : LAUNCHES_A_TURN;
     ndr_queue *line = new_queue();

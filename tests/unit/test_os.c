@@ -15,7 +15,6 @@
 
 static void test_os__reads_the_environment(void **state)
 {
-    (void)state;
     set_env("NDR_DEVICE", "a word");
     assert_string_equal(ndr_environment("NDR_DEVICE"), "a word");
     set_env("NDR_DEVICE", "");
@@ -86,7 +85,6 @@ static int run_copy(const char *path)
 
 static void test_os__reads_nothing_for_a_program_with_anothers_rights(void **state)
 {
-    (void)state;
     static const char path[] = "./with_anothers_rights";
     unlink(path);
     copy_of_this_program(path);
@@ -102,7 +100,6 @@ static void test_os__reads_nothing_for_a_program_with_anothers_rights(void **sta
 
 static void test_os__tells_what_an_errno_means(void **state)
 {
-    (void)state;
     static const int errors[] = { 0, ENOENT, EACCES, ENOMEM, EISDIR, EMFILE };
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; ++i)
         assert_string_equal(ndr_errno_print(errors[i]).chars, strerror(errors[i]));
@@ -114,7 +111,6 @@ static void test_os__tells_what_an_errno_means(void **state)
 
 static void test_os__tells_why_a_folder_cannot_be_written(void **state)
 {
-    (void)state;
     write_file("file", "");
     assert_int_equal(ndr_folder_check_write("."), 0);
     assert_int_equal(ndr_folder_check_write("none/of/them"), 0); /* it could be made */
@@ -131,7 +127,6 @@ static void test_os__tells_why_a_folder_cannot_be_written(void **state)
 
 static void test_os__renames_a_folder_and_removes_it(void **state)
 {
-    (void)state;
     ndr_folder_remove("renamed");
     ndr_folder_create("made");
     write_file("made/a", "a");

@@ -49,7 +49,6 @@ static void assert_kernels(const char *text, const char *options, const char *wa
 
 static void test_outline__lists_kernels(void **state)
 {
-    (void)state;
     assert_kernels("kernel void a(global int *x) {}\n__kernel\nvoid b(void) {} kernel void c() {}", NULL,
                    "a 0: global int *x\nb 0\nc 0\n");
     assert_kernels("kernel void a(int x); kernel void a(int x) {} // kernel void b(int x) {}\nvoid c(int kernels) {}", NULL,
@@ -65,7 +64,6 @@ static void test_outline__lists_kernels(void **state)
 
 static void test_outline__tells_required_groups(void **state)
 {
-    (void)state;
     assert_kernels("kernel __attribute__((reqd_work_group_size(8, 4, 1))) void a(NDR_ND_RANGE(2)) {}", NULL,
                    "a 2 groups of 1 4 8\n");
     assert_kernels("#define T 4\nkernel void a() __attribute__((reqd_work_group_size(T * 2, T+D, 2))) {}", "-DD=3",
@@ -76,7 +74,6 @@ static void test_outline__tells_required_groups(void **state)
 
 static void test_outline__replaces_macros_of_one_definition(void **state)
 {
-    (void)state;
     assert_kernels("#define REAL float\n#define ARGS global REAL *x, int n\nkernel void a(ARGS, NDR_RANGE(1)) {}", NULL,
                    "a 1: global float *x, int n\n");
     assert_kernels("#ifndef REAL\n#define REAL float\n#endif\nkernel void a(REAL x) {}", "-D REAL=double -DB", "a 0: double x\n");
@@ -87,7 +84,6 @@ static void test_outline__replaces_macros_of_one_definition(void **state)
 
 static void test_outline__lists_a_kernel_of_two_branches_once(void **state)
 {
-    (void)state;
     ndr_outline *outline = NULL;
     assert_kernels("#if A\nkernel void a(int x) {}\n#else\nkernel void a( int  x ) {}\n#endif\n", NULL, "a 0: int x\n");
     const ndr_kernel_desc two = { .source = "#if A\nkernel void a(int x) {}\n#else\nkernel void a(float x) {}\n#endif\n" };
@@ -98,7 +94,6 @@ static void test_outline__lists_a_kernel_of_two_branches_once(void **state)
 
 static void test_outline__refuses_parameters_that_the_text_does_not_show(void **state)
 {
-    (void)state;
     ndr_outline *outline = NULL;
     const ndr_kernel_desc hidden = { .source = "#define P(t, n) t n\nkernel void a(int x, P(int, y)) {}", .label = "k.cl" };
     assert_refused(NDR_UNSUPPORTED, ndr_outline_create(&hidden, &outline),
@@ -139,7 +134,6 @@ static void assert_param(const char *before, const char *declaration, const char
 
 static void test_outline__classifies_parameters(void **state)
 {
-    (void)state;
     assert_param("", "global const float *restrict x", "x", "buffer float f32 1 const");
     assert_param("", "const __global volatile uint4*x", "x", "buffer uint4 u32 4 const");
     assert_param("", "__constant struct pair * x", "x", "buffer struct pair ? 0 const");
@@ -167,7 +161,6 @@ static void test_outline__classifies_parameters(void **state)
 
 static void test_outline__resolves_typedefs_of_one_definition(void **state)
 {
-    (void)state;
     assert_param("typedef float real;", "real x", "x", "number real f32 1");
     assert_param("typedef float4 vec; typedef const vec vecs;", "vec x", "x", "vector vec f32 4");
     assert_param("#define R double\ntypedef R real; typedef real inner;", "local inner *x", "x", "local inner f64 1");
@@ -196,7 +189,6 @@ static void assert_constants(const char *text, const char *options, const char *
 
 static void test_outline__lists_constants(void **state)
 {
-    (void)state;
     assert_constants("#define A 16\n#define B (A * 2 + 1)\n#define C -0x1Fu\n#define D 010\n#define E ~0\n", NULL,
                      "A=16 B=33 C=-31 D=8 E=-1 ");
     assert_constants("#define A 1 << 4 | 3\n#define B (7 - 2 - 1) / 2 % 3\n#define C (1 ^ 3) & 2 >> 1\n", NULL,
@@ -210,7 +202,6 @@ static void test_outline__lists_constants(void **state)
 
 static void test_outline__lists_no_constants_that_are_not_plain(void **state)
 {
-    (void)state;
     assert_constants("#define A 1.0\n#define B 1e3\n#define C 'c'\n#define D x\n#define E(x) 1\n#define F\n#define G 1 +\n",
                      NULL, "");
     assert_constants("#define A 1\n#undef A\n#define B 1\n#if X\n#define B 2\n#endif\n#define C 1 / 0\n#define D 1 && 2\n", NULL,
@@ -226,7 +217,6 @@ static void test_outline__lists_no_constants_that_are_not_plain(void **state)
 
 static void test_outline__has_the_text_with_includes(void **state)
 {
-    (void)state;
     (void)mkdir("kernels", 0777);
     (void)mkdir("shared", 0777);
     write_file("shared/pair.h", "#ifndef PAIR\n#define PAIR\n#ifndef __OPENCL_VERSION__\n#include <nowhere.h>\n#endif\n"
@@ -262,7 +252,6 @@ static void test_outline__has_the_text_with_includes(void **state)
 
 static void test_outline__refuses_a_file_that_only_the_compiler_finds(void **state)
 {
-    (void)state;
     ndr_outline *outline = NULL;
     const ndr_kernel_desc desc = { .source = "#include NAME(x)\nkernel void k() {}", .options = "-I/tmp", .label = "k.cl" };
     assert_refused(NDR_UNSUPPORTED, ndr_outline_create(&desc, &outline),
@@ -273,7 +262,6 @@ static void test_outline__refuses_a_file_that_only_the_compiler_finds(void **sta
 
 static void test_outline__refuses_wrong_indexes(void **state)
 {
-    (void)state;
     ndr_outline_kernel kernel;
     ndr_outline_param param;
     ndr_outline_constant constant;

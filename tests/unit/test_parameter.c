@@ -36,7 +36,6 @@ static ndr_kernel_info info_of(ndr_kernel *kernel)
 
 static void test_kernel_get_all__lists_each_kernel_once(void **state)
 {
-    (void)state;
     const ndr_kernel_desc desc = { .source = plain };
     ndr_kernel *kernels[4] = { NULL };
     size_t count = 0;
@@ -53,7 +52,6 @@ static void test_kernel_get_all__lists_each_kernel_once(void **state)
 
 static void test_kernel_get_all__fills_only_the_capacity(void **state)
 {
-    (void)state;
     ndr_kernel *kernels[2] = { NULL };
     size_t count = 0;
     assert_ok(ndr_kernel_get_all(context, &(ndr_kernel_desc){ .source = plain }, 1, kernels, &count));
@@ -64,7 +62,6 @@ static void test_kernel_get_all__fills_only_the_capacity(void **state)
 
 static void test_kernel_get_all__hides_the_probes_of_types(void **state)
 {
-    (void)state;
     size_t count = 0;
     const char with_types[] = "typedef uint count_t;\nkernel void k(global int *x, count_t n) { x[0] = (int)n; }\n";
     assert_ok(ndr_kernel_get_all(context, &(ndr_kernel_desc){ .source = with_types }, 0, NULL, &count));
@@ -73,7 +70,6 @@ static void test_kernel_get_all__hides_the_probes_of_types(void **state)
 
 static void test_kernel_get_all__of_a_text_without_kernels_is_none(void **state)
 {
-    (void)state;
     size_t count = 9;
     assert_ok(
         ndr_kernel_get_all(context, &(ndr_kernel_desc){ .source = "int two(void) { return 2; }\n" }, 0, NULL, &count));
@@ -82,7 +78,6 @@ static void test_kernel_get_all__of_a_text_without_kernels_is_none(void **state)
 
 static void test_kernel_get_all__refuses_what_does_not_build_and_no_memory(void **state)
 {
-    (void)state;
     size_t count = 9;
     ndr_kernel_desc desc = { .source = "kernel void k(global int *x) { x[0] = nothing; }\n" };
     assert_refused(NDR_BUILD_FAILED, ndr_kernel_get_all(context, &desc, 0, NULL, &count), "did not build");
@@ -97,7 +92,6 @@ static void test_kernel_get_all__refuses_what_does_not_build_and_no_memory(void 
 
 static void test_parameter__describes_pointers(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(text, "pointers");
     static const struct {
         const char *name;
@@ -122,7 +116,6 @@ static void test_parameter__describes_pointers(void **state)
 
 static void test_parameter__describes_values_without_the_range(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(text, "values");
     assert_int_equal(info_of(kernel).arg_count, 3);
     const ndr_parameter_info n = parameter_of(kernel, 0), v = parameter_of(kernel, 1), p = parameter_of(kernel, 2);
@@ -140,7 +133,6 @@ static void test_parameter__describes_values_without_the_range(void **state)
 
 static void test_parameter__describes_reducers(void **state)
 {
-    (void)state;
     const ndr_parameter_info sum = parameter_of(kernel_of(text, "total"), 1);
     assert_int_equal(sum.kind, NDR_PARAMETER_REDUCER);
     assert_string_equal(sum.type_name, "SUM_int*");
@@ -150,7 +142,6 @@ static void test_parameter__describes_reducers(void **state)
 
 static void test_parameter__describes_images_and_samplers(void **state)
 {
-    (void)state;
     static const char source[] = "kernel void k(read_only image2d_t from, write_only image2d_t to, sampler_t how) {}\n";
     ndr_image_format format;
     size_t count;
@@ -165,7 +156,6 @@ static void test_parameter__describes_images_and_samplers(void **state)
 
 static void test_parameter__beyond_the_last_is_refused(void **state)
 {
-    (void)state;
     ndr_parameter_info info;
     assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_parameter(kernel_of(text, "values"), 3, &info),
                    "kernel \"values\" has 3 parameters, so there is none of index 3");
@@ -173,7 +163,6 @@ static void test_parameter__beyond_the_last_is_refused(void **state)
 
 static void test_kernel_info__has_the_form_of_the_range(void **state)
 {
-    (void)state;
     assert_int_equal(info_of(kernel_of(text, "pointers")).form, NDR_KERNEL_PLAIN);
     assert_int_equal(info_of(kernel_of(text, "values")).form, NDR_KERNEL_RANGE);
     assert_int_equal(info_of(kernel_of(text, "values")).range_dims, 1);
@@ -187,7 +176,6 @@ static void test_kernel_info__has_the_form_of_the_range(void **state)
 
 static void test_binary__of_a_kernel_builds_it_again(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(plain, "add_one"), *again;
     size_t length = 0, same = 0;
     const ndr_status status = ndr_kernel_get_binary(kernel, 0, NULL, &length);
@@ -214,7 +202,6 @@ static void test_binary__of_a_kernel_builds_it_again(void **state)
 
 static void test_binary__without_memory_is_refused(void **state)
 {
-    (void)state;
     size_t length;
     assert_refused(NDR_BAD_ARGUMENT, ndr_kernel_get_binary(kernel_of(plain, "add"), 5, NULL, &length),
                    "bytes is NULL, but capacity is 5");

@@ -27,7 +27,6 @@ static unsigned units_of(const ndr_context *of)
 
 static void test_part__of_equal_ones_has_its_share_of_units(void **state)
 {
-    (void)state;
     skip_unless_halved();
     for (size_t i = 0; i < 2; ++i) {
         cl_device_id whole;
@@ -44,7 +43,6 @@ static void test_part__of_equal_ones_has_its_share_of_units(void **state)
 
 static void test_part__has_the_units_that_were_asked_for(void **state)
 {
-    (void)state;
     skip_unless_halved();
     const unsigned units[] = { device.compute_units - 1, 1 };
     for (size_t i = 0; i < 2; ++i) {
@@ -56,7 +54,6 @@ static void test_part__has_the_units_that_were_asked_for(void **state)
 
 static void test_part__runs_an_operation_that_its_context_does_not_outlive(void **state)
 {
-    (void)state;
     skip_unless_halved();
     enum { COUNT = 100000 };
     static int32_t ones[COUNT];
@@ -135,7 +132,6 @@ static void close_half(const half *h)
 
 static void test_part__runs_a_launch_while_another_part_runs_one(void **state)
 {
-    (void)state;
     skip_unless_halved();
     skip_where_launches_are_waited_for();
     skip_without(!context->caps.wait_helps, "Intel's runtime may run the launches of two parts one after the other");
@@ -163,7 +159,6 @@ static cl_uint divided(cl_device_id parts[2])
 
 static void test_context_from_cl__takes_a_part_of_a_device(void **state)
 {
-    (void)state;
     skip_unless_halved();
     static cl_device_id parts[2]; /* which nothing releases: PoCL 3 may still use them */
     cl_int error;
@@ -189,7 +184,6 @@ static void test_context_from_cl__takes_a_part_of_a_device(void **state)
 static cl_command_queue CL_API_CALL refuse_queue(cl_context cl, cl_device_id of, cl_command_queue_properties properties,
                                                  cl_int *error)
 {
-    (void)cl, (void)of, (void)properties;
     *error = CL_INVALID_DEVICE;
     return NULL;
 }
@@ -197,7 +191,6 @@ static cl_command_queue CL_API_CALL refuse_queue(cl_context cl, cl_device_id of,
 /* As drivers do that keep to the standard. */
 static void test_context_from_cl__refuses_a_part_in_a_context_of_the_whole(void **state)
 {
-    (void)state;
     skip_unless_halved();
     static cl_device_id parts[2]; /* which nothing releases: PoCL 3 may still use them */
     ndr_context *ours = NULL;
@@ -223,7 +216,6 @@ static ndr_status divide(ndr_context_desc desc)
 
 static void test_part__refuses_what_is_no_part(void **state)
 {
-    (void)state;
     const unsigned none[] = { 0, 1 }, too_many[] = { device.compute_units, 1 }, one[] = { 1, 1 };
     char units[64];
     snprintf(units, sizeof units, "are %u compute units together", device.compute_units + 1);
@@ -254,7 +246,6 @@ static cl_int CL_API_CALL tell_no_division(cl_device_id asked, cl_device_info wh
 
 static void test_part__refuses_a_device_that_cannot_be_divided(void **state)
 {
-    (void)state;
     const unsigned one = 1;
     driver_info = ndr_cl.clGetDeviceInfo;
     ndr_cl.clGetDeviceInfo = tell_no_division;

@@ -215,7 +215,6 @@ static void compare(uint64_t of_seed)
 
 static void test_paste__makes_of_any_files_what_the_driver_makes_of_them(void **state)
 {
-    (void)state;
     const char *first = getenv("NDR_TEST_SEED");
     const uint64_t from = first ? strtoull(first, NULL, 10) : 1;
     const unsigned count = getenv("NDR_TEST_LONG") ? 300 : quick() ? 2 : 6;
@@ -260,7 +259,6 @@ static void assert_writes(const char *text, const char *options, cl_int wanted)
 /* The guard macro of ndr/op.clh shows that the file was pasted. */
 static void test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary(void **state)
 {
-    (void)state;
     assert_writes("#define TEXT_(x) #x\n#define TEXT(x) TEXT_(x)\n#define NAME five.clh\n#include TEXT(NAME)\n" KERNEL,
                   NULL, 5);
     assert_writes("#include NAME\n" KERNEL, "-DNAME=<five.clh>", 5);
@@ -280,7 +278,6 @@ static void test_paste__spelled_by_a_macro_finds_files_and_the_vocabulary(void *
 /* Programs written for plain OpenCL. If the compiler also found a file by itself, its text would be there twice. */
 static void test_paste__through_an_option_knows_what_is_there_already(void **state)
 {
-    (void)state;
     write_file("of_hand/type.clh", "#pragma once\ntypedef struct pair { int a, b; } pair;\n");
     write_file("of_program/of_include/uses.clh",
                "#include \"../../of_hand/type.clh\"\n#define VALUE ((pair){ 9, 8 }).a\n");
@@ -290,7 +287,6 @@ static void test_paste__through_an_option_knows_what_is_there_already(void **sta
 /* The compiler does not know that the file was pasted. */
 static void test_paste__of_a_once_file_that_a_macro_spells_too_is_explained(void **state)
 {
-    (void)state;
     cl_int got;
     write_file("of_hand/twice.cl", "#define TEXT(x) #x\n#include \"twice.clh\"\n#include TEXT(twice.clh)\n" KERNEL);
     write_file("of_hand/twice.clh", "#pragma once\n#define VALUE five()\nint five(void) { return 5; }\n");
@@ -302,7 +298,6 @@ static void test_paste__of_a_once_file_that_a_macro_spells_too_is_explained(void
 /* The same as a compiler that has the files. */
 static void test_paste__is_the_same_with_old_line_ends_and_system_headers(void **state)
 {
-    (void)state;
     write_file("of_hand/old.clh",
                "#pragma GCC system_header\r#include \"five.clh\"\r\rint line(void) { return __LINE__; }\r");
     assert_writes("// why\\\r#error a comment\r#include \"old.clh\"\rint line(void);\r"
@@ -313,7 +308,6 @@ static void test_paste__is_the_same_with_old_line_ends_and_system_headers(void *
 /* In a new context, because a context reads a file only once. The driver may have its own cache. */
 static void test_paste__that_the_compiler_finds_is_found_anew_when_it_has_changed(void **state)
 {
-    (void)state;
     for (cl_int i = 0; i < 2; ++i) {
         char text[64];
         cl_int got = -1;
@@ -341,7 +335,6 @@ static void assert_blames(const char *text, const char *place)
 
 static void test_paste__leaves_the_lines_behind_it_right_in_every_branch(void **state)
 {
-    (void)state;
     cl_int got;
     write_file("of_hand/mark.cl", "#line 55 \"probe.cl\"\nkernel void k( {}\n");
     skip_without(run_file(context, "of_hand/mark.cl", NULL, &got) == NDR_BUILD_FAILED

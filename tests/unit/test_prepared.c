@@ -63,7 +63,6 @@ static void run(ndr_prepared *prepared) { assert_ok(ndr_prepared_run(queue, prep
 
 static void test_prepared__runs_many_times_with_each_kind_of_argument(void **state)
 {
-    (void)state;
     pair p = { 1, 10.0f };
     int got[N];
     ndr_buffer *out = zeros(N), *x = zeros(N);
@@ -93,7 +92,6 @@ static void test_prepared__runs_many_times_with_each_kind_of_argument(void **sta
 
 static void test_prepared__keeps_its_arguments_whatever_else_the_kernel_runs_with(void **state)
 {
-    (void)state;
     ndr_buffer *a = zeros(1), *b = zeros(1), *c = zeros(1);
     ndr_prepared *first = prepare_plain(a, 1), *second = prepare_plain(b, 100);
     for (int i = 0; i < 5; ++i) {
@@ -114,7 +112,6 @@ static void test_prepared__keeps_its_arguments_whatever_else_the_kernel_runs_wit
 /* Sizes that no local size divides in any dimension: 8 pieces. */
 static void test_prepared__of_eight_pieces_runs_each_item_once(void **state)
 {
-    (void)state;
     enum { ITEMS = 3 * 5 * 7 };
     int got[ITEMS];
     ndr_buffer *seen = zeros(ITEMS);
@@ -136,7 +133,6 @@ static void test_prepared__of_eight_pieces_runs_each_item_once(void **state)
 
 static void test_prepared__over_nothing_gives_an_event(void **state)
 {
-    (void)state;
     ndr_buffer *seen = zeros(1);
     ndr_prepared *prepared;
     ndr_event *event = NULL;
@@ -152,7 +148,6 @@ static void test_prepared__over_nothing_gives_an_event(void **state)
 
 static void test_prepared__runs_a_kernel_that_was_made_elsewhere(void **state)
 {
-    (void)state;
     ndr_kernel *foreign;
     ndr_buffer *seen = zeros(1);
     ndr_prepared *prepared;
@@ -166,7 +161,6 @@ static void test_prepared__runs_a_kernel_that_was_made_elsewhere(void **state)
 
 static void test_prepared__outlives_the_context_handle(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *line;
     ndr_kernel *k;
@@ -191,7 +185,6 @@ static void test_prepared__outlives_the_context_handle(void **state)
 
 static void test_prepared__refuses_what_a_launch_refuses(void **state)
 {
-    (void)state;
     ndr_buffer *seen = zeros(1);
     ndr_prepared *made = (ndr_prepared *)(void *)&state;
     ndr_kernel *k = kernel("plain");
@@ -217,7 +210,6 @@ static void test_prepared__refuses_what_a_launch_refuses(void **state)
 
 static void test_prepared__keeps_an_argument_if_another_is_refused(void **state)
 {
-    (void)state;
     ndr_buffer *seen = zeros(1);
     ndr_prepared *prepared = prepare_plain(seen, 3);
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_prepared_set(prepared, 1, ndr_arg_of(1.5f)),
@@ -237,7 +229,6 @@ static void test_prepared__keeps_an_argument_if_another_is_refused(void **state)
 
 static void test_prepared__counts_all_local_memory_when_one_argument_changes(void **state)
 {
-    (void)state;
     const pair p = { 1, 0 };
     ndr_buffer *out = zeros(N);
     ndr_prepared *prepared;
@@ -255,7 +246,6 @@ static void test_prepared__counts_all_local_memory_when_one_argument_changes(voi
 
 static void test_prepared__is_refused_while_the_host_has_a_buffer_mapped(void **state)
 {
-    (void)state;
     ndr_buffer *seen = zeros(1);
     void *host;
     assert_ok(ndr_buffer_map(queue, seen, NDR_MAP_READ, 0, sizeof(int), &host));
@@ -274,7 +264,6 @@ static void test_prepared__is_refused_while_the_host_has_a_buffer_mapped(void **
 /* A view shows what the memory holds after its buffer is destroyed. */
 static void test_prepared__keeps_the_memory_of_a_buffer_that_is_destroyed(void **state)
 {
-    (void)state;
     ndr_buffer *seen = zeros(1), *other = zeros(1), *view;
     assert_ok(ndr_buffer_create_view(seen, 0, sizeof(int), &view));
     ndr_prepared *prepared = prepare_plain(seen, 1);
@@ -292,7 +281,6 @@ static void test_prepared__keeps_the_memory_of_a_buffer_that_is_destroyed(void *
 
 static void test_prepared__refuses_null_and_the_queue_of_another_context(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *line;
     ndr_buffer *seen = zeros(1);
@@ -320,7 +308,6 @@ static cl_int refuse_to_set(cl_kernel cl, cl_uint index, size_t size_bytes, cons
 /* The driver fails at the fourth of eight pieces. */
 static void test_prepared__is_refused_until_an_argument_is_set_that_the_driver_refused(void **state)
 {
-    (void)state;
     enum { ITEMS = 3 * 5 * 7 };
     int got[ITEMS];
     ndr_buffer *seen = zeros(ITEMS);
@@ -348,7 +335,6 @@ static void test_prepared__is_refused_until_an_argument_is_set_that_the_driver_r
 
 static void test_prepared__is_checked_in_a_checked_context(void **state)
 {
-    (void)state;
     ndr_context *checked;
     ndr_queue *line;
     ndr_kernel *k;
@@ -419,7 +405,6 @@ static int run_in_threads(bool sets)
 
 static void test_prepared__is_run_by_several_threads_at_once(void **state)
 {
-    (void)state;
     skip_without(strcmp(device.platform, "Oclgrind") != 0, "Oclgrind simulates the kernels of one thread at a time");
     assert_int_equal(run_in_threads(false), THREADS * RUNS_EACH);
     const int total = run_in_threads(true); /* each run adds 1 or 2 */

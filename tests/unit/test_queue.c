@@ -14,7 +14,6 @@ static const uint64_t in_turn = NDR_QUIRK_BIT(NDR_QUIRK_WAIT_RUNS_COMMANDS) | ND
 
 static void test_queue__is_made_with_defaults(void **state)
 {
-    (void)state;
     ndr_queue *line;
     assert_ok(ndr_queue_create(context, NULL, &line));
     assert_ok(ndr_queue_finish(line));
@@ -26,7 +25,6 @@ static void test_queue__is_made_with_defaults(void **state)
 
 static void test_queue__is_in_order(void **state)
 {
-    (void)state;
     cl_command_queue_properties properties = 0;
     assert_int_equal(
         clGetCommandQueueInfo(queue->cl, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL),
@@ -37,7 +35,6 @@ static void test_queue__is_in_order(void **state)
 
 static void test_queue__refuses_null(void **state)
 {
-    (void)state;
     ndr_queue *line = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_queue_create(NULL, NULL, &line), "ndr_queue_create",
                    "context is NULL");
@@ -58,13 +55,11 @@ static void test_queue__refuses_null(void **state)
 
 static void test_queue__destroy_takes_null(void **state)
 {
-    (void)state;
     ndr_queue_destroy(NULL);
 }
 
 static void test_queue__with_nothing_in_it_finishes(void **state)
 {
-    (void)state;
     assert_ok(ndr_queue_flush(queue));
     assert_ok(ndr_queue_finish(queue));
     assert_ok(ndr_queue_finish(queue));
@@ -72,7 +67,6 @@ static void test_queue__with_nothing_in_it_finishes(void **state)
 
 static void test_queue__runs_each_piece_after_the_one_before(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     const int start[3] = { 10, 20, 30 };
     int out[3];
@@ -88,7 +82,6 @@ static void test_queue__runs_each_piece_after_the_one_before(void **state)
 
 static void test_queue__flush_hands_work_to_the_device(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     const int zero = 0;
     ndr_buffer *x = buffer_of(sizeof zero, &zero);
@@ -105,7 +98,6 @@ static void test_queue__flush_hands_work_to_the_device(void **state)
 
 static void test_queue__finish_waits_for_everything(void **state)
 {
-    (void)state;
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     enum { LAUNCHES = 5 };
     int x[64] = { 0 };
@@ -132,7 +124,6 @@ static void test_queue__finish_waits_for_everything(void **state)
 /* On a queue without profiling. */
 static void test_queue__time_is_taken_when_all_work_has_ended(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_event *done;
     ndr_event_state ended;
@@ -156,7 +147,6 @@ static void test_queue__time_is_taken_when_all_work_has_ended(void **state)
 
 static void test_queue__destroyed_early_still_runs_its_work(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     ndr_queue *line;
     ndr_event *done;
@@ -174,7 +164,6 @@ static void test_queue__destroyed_early_still_runs_its_work(void **state)
 
 static void test_queue__of_the_same_context_sees_what_another_has_finished(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     ndr_queue *other;
     int x = 0;
@@ -202,7 +191,6 @@ static ndr_event_state state_of(ndr_event *event)
 
 static void test_queue__mark_in_an_empty_queue_completes(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_event *mark;
     assert_ok(ndr_queue_create(context, NULL, &line));
@@ -218,7 +206,6 @@ static void test_queue__mark_in_an_empty_queue_completes(void **state)
  * held back. */
 static void test_queue__mark_waits_for_what_is_before_and_for_nothing_behind(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     const int zero = 0;
@@ -293,7 +280,6 @@ static void wait_in_all_ways(ndr_queue *line, ndr_buffer *x)
 /* As if another thread waited in the driver. */
 static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void **state)
 {
-    (void)state;
     ndr_queue *line, *unordered = NULL;
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
     assert_ok(ndr_queue_create(context, NULL, &line));
@@ -327,14 +313,12 @@ static void test_queue__is_polled_while_another_thread_waits_in_the_driver(void 
 static CL_API_ENTRY cl_int CL_API_CALL refuse_marker(cl_command_queue line, cl_uint count, const cl_event *list,
                                                      cl_event *event)
 {
-    (void)line, (void)count, (void)list, (void)event;
     return CL_OUT_OF_HOST_MEMORY;
 }
 
 /* As if another thread waited in the driver. */
 static void test_queue__keeps_the_first_failure_if_it_cannot_be_polled(void **state)
 {
-    (void)state;
     __typeof__(clEnqueueMarkerWithWaitList) *real = ndr_cl.clEnqueueMarkerWithWaitList;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
     const uint64_t quirks = context->caps.quirks;
@@ -364,7 +348,6 @@ static CL_API_ENTRY cl_int CL_API_CALL note_fill(cl_command_queue line, cl_mem b
 /* Two of them may run at the same time. Without the fault they are markers. */
 static void test_queue__marks_behind_events_do_not_write_the_same_byte(void **state)
 {
-    (void)state;
     ndr_queue *unordered;
     ndr_event *before, *marks[4];
     const uint64_t quirks = context->caps.quirks;
@@ -399,7 +382,6 @@ static CL_API_ENTRY cl_int CL_API_CALL yield_and_fill(cl_command_queue line, cl_
     if (now > atomic_load(&most_enqueuing)) atomic_store(&most_enqueuing, now);
     for (int i = 0; i < 20; ++i) ndr_thread_yield();
     atomic_fetch_sub(&enqueuing, 1);
-    (void)line, (void)buffer, (void)pattern, (void)pattern_bytes, (void)offset, (void)bytes, (void)count, (void)list;
     return event ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 
@@ -413,7 +395,6 @@ static void *fill_often(void *buffer)
 /* As if the process had an out-of-order queue of a driver that runs commands on waiting threads. */
 static void test_queue__gets_one_command_at_a_time_where_threads_take_turns(void **state)
 {
-    (void)state;
     enum { THREADS = 4 };
     ndr_thread threads[THREADS];
     ndr_buffer *x = buffer_of(sizeof(int), NULL);
@@ -475,7 +456,6 @@ static void launch_checked_and_traced(void)
 /* As if another thread waited in the driver. */
 static void test_queue__of_a_checked_or_traced_context_is_polled_too(void **state)
 {
-    (void)state;
     skip_without(!quick(), "a simulator runs reads only while a thread waits in it");
     __typeof__(clGetDeviceAndHostTimer) *real_timer = ndr_cl.clGetDeviceAndHostTimer;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
@@ -500,7 +480,6 @@ static void test_queue__of_a_checked_or_traced_context_is_polled_too(void **stat
 /* A driver without the faults has no turns, whatever queues the process has of others. */
 static void test_queue__of_another_driver_takes_no_turns(void **state)
 {
-    (void)state;
     const bool was_in_turn = atomic_exchange(&ndr_waits_in_turn, true);
     const uint64_t quirks = context->caps.quirks;
     context->caps.quirks &= ~in_turn;
@@ -517,7 +496,6 @@ static void test_queue__of_another_driver_takes_no_turns(void **state)
 /* A thread that waits in the driver runs the commands of all contexts. */
 static void test_queue__of_one_context_is_polled_while_a_thread_waits_for_another(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *unordered;
     assert_ok(ndr_context_create(NULL, &other));

@@ -190,7 +190,6 @@ static void check_program(uint64_t of_seed)
 
 static void test_ragged__ranges_write_nothing_past_their_end(void **state)
 {
-    (void)state;
     const char *given = getenv("NDR_TEST_SEED"), *all = getenv("NDR_TEST_LONG");
     const uint64_t first = given ? strtoull(given, NULL, 10) : 0;
     const uint64_t count = all && *all ? 40 : PROGRAMS;

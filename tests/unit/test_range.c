@@ -155,7 +155,6 @@ static ndr_range_plan checked_plan(ndr_nd_range range, ndr_range_rules rules)
 
 static void test_range__has_one_to_three_dimensions(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, only((ndr_range){ 0, { 1, 1, 1 } }), rules_for(NDR_FORM_RANGE), "kernel \"k\"",
             "1 to 3 dimensions, not 0");
     refused(NDR_BAD_RANGE, only((ndr_range){ 4, { 1, 1, 1 } }), rules_for(NDR_FORM_RANGE),
@@ -164,7 +163,6 @@ static void test_range__has_one_to_three_dimensions(void **state)
 
 static void test_range__has_as_many_dimensions_as_its_groups(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_2d(8, 8), ndr_range_1d(8)), rules_for(NDR_FORM_ND_RANGE),
             "the global range has 2 dimensions, but the local range has 1");
     refused(NDR_BAD_RANGE, ndr_nd_range_of(ndr_range_1d(8), (ndr_range){ 9, { 1, 1, 1 } }),
@@ -173,7 +171,6 @@ static void test_range__has_as_many_dimensions_as_its_groups(void **state)
 
 static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_RANGE);
     rules.dims = 1;
     refused(NDR_BAD_RANGE, only(ndr_range_2d(3, 5)), rules,
@@ -186,7 +183,6 @@ static void test_range__has_as_many_dimensions_as_the_kernel(void **state)
 
 static void test_range__of_a_kernel_of_any_dimensions_has_its_own(void **state)
 {
-    (void)state;
     checked_plan(only(ndr_range_1d(5)), rules_for(NDR_FORM_RANGE));
     checked_plan(only(ndr_range_2d(5, 7)), rules_for(NDR_FORM_RANGE));
     checked_plan(only(ndr_range_3d(5, 7, 3)), rules_for(NDR_FORM_RANGE));
@@ -194,7 +190,6 @@ static void test_range__of_a_kernel_of_any_dimensions_has_its_own(void **state)
 
 static void test_range__with_groups_does_not_fit_a_range_kernel(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(64, 16), rules_for(NDR_FORM_RANGE), "has no groups (NDR_RANGE)",
             "launch it over an ndr_range, or write NDR_ND_RANGE");
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(64, 0), rules_for(NDR_FORM_RANGE), "has no groups (NDR_RANGE)");
@@ -202,14 +197,12 @@ static void test_range__with_groups_does_not_fit_a_range_kernel(void **state)
 
 static void test_range__without_groups_does_not_fit_an_nd_range_kernel(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, only(ndr_range_1d(64)), rules_for(NDR_FORM_ND_RANGE),
             "works in groups (NDR_ND_RANGE)", "a local size of 0 lets the library choose");
 }
 
 static void test_range__of_a_plain_kernel_may_be_of_any_form(void **state)
 {
-    (void)state;
     checked_plan(only(ndr_range_1d(64)), rules_for(NDR_FORM_PLAIN));
     checked_plan(ndr_nd_range_1d(64, 0), rules_for(NDR_FORM_PLAIN));
     checked_plan(ndr_nd_range_1d(64, 16), rules_for(NDR_FORM_PLAIN));
@@ -217,7 +210,6 @@ static void test_range__of_a_plain_kernel_may_be_of_any_form(void **state)
 
 static void test_range__refuses_an_edge_that_is_none(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(64, 16), (ndr_edge)3), rules_for(NDR_FORM_ND_RANGE),
             "3 is not an ndr_edge");
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(64, 16), (ndr_edge)-1), rules_for(NDR_FORM_ND_RANGE),
@@ -228,7 +220,6 @@ static void test_range__refuses_an_edge_that_is_none(void **state)
 
 static void test_range__refuses_a_local_size_that_is_0_in_one_dimension(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 4, 0), rules_for(NDR_FORM_ND_RANGE), "local size (4, 0)",
             "is 0 in dimension 1", "set every dimension, or leave all 0");
     refused(NDR_BAD_RANGE, ndr_nd_range_3d(8, 8, 8, 0, 2, 2), rules_for(NDR_FORM_ND_RANGE),
@@ -237,7 +228,6 @@ static void test_range__refuses_a_local_size_that_is_0_in_one_dimension(void **s
 
 static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     rules.max_local_size[0] = 64; /* the planes of a 3-D range: the last one of OpenCL */
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_3d(128, 1, 1, 128, 1, 1), rules, "local size (128, 1, 1)",
@@ -252,7 +242,6 @@ static void test_range__refuses_a_local_size_over_the_device_s_in_a_dimension(vo
 
 static void test_range__refuses_groups_over_the_kernel_s_limit(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     rules.max_group_size = 100;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(110, 110, 11, 10), rules, "local size (11, 10)",
@@ -262,7 +251,6 @@ static void test_range__refuses_groups_over_the_kernel_s_limit(void **state)
 
 static void test_range__counts_the_items_of_a_group_without_overflow(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     for (unsigned d = 0; d < 3; ++d) rules.max_local_size[d] = SIZE_MAX;
     refused(NDR_LIMIT_EXCEEDED, ndr_nd_range_2d(half, 1, half, half), rules, "at most 1024");
@@ -282,7 +270,6 @@ static ndr_range_rules requiring(ndr_form form, size_t a, size_t b, size_t c)
 
 static void test_range__refuses_another_local_size_than_the_required(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_nd_range_1d(64, 16), requiring(NDR_FORM_ND_RANGE, 1, 1, 8),
             "requires the local size 8 (reqd_work_group_size), not 16");
     refused(NDR_BAD_RANGE, ndr_nd_range_2d(8, 8, 2, 4), requiring(NDR_FORM_PLAIN, 1, 4, 2),
@@ -291,14 +278,12 @@ static void test_range__refuses_another_local_size_than_the_required(void **stat
 
 static void test_range__takes_the_required_local_size(void **state)
 {
-    (void)state;
     checked_plan(ndr_nd_range_2d(8, 8, 4, 2), requiring(NDR_FORM_ND_RANGE, 1, 4, 2));
     checked_plan(ndr_nd_range_3d(8, 8, 8, 2, 4, 2), requiring(NDR_FORM_PLAIN, 2, 4, 2));
 }
 
 static void test_range__adopts_the_required_local_size_where_none_is_given(void **state)
 {
-    (void)state;
     assert_sizes(checked_plan(ndr_nd_range_2d(8, 8, 0, 0), requiring(NDR_FORM_ND_RANGE, 1, 4, 2)).local_range, 4,
                  2, 0);
     assert_sizes(checked_plan(only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 1, 8)).local_range, 8, 0, 0);
@@ -307,14 +292,12 @@ static void test_range__adopts_the_required_local_size_where_none_is_given(void 
 
 static void test_range__cannot_adopt_a_required_size_of_more_dimensions(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, only(ndr_range_1d(64)), requiring(NDR_FORM_PLAIN, 1, 4, 2),
             "requires the local size (4, 2)");
 }
 
 static void test_range__of_a_required_size_is_never_split(void **state)
 {
-    (void)state;
     const ndr_range_rules rules = requiring(NDR_FORM_ND_RANGE, 1, 1, 8);
     const char *const why = "global size 60 is not a multiple of the required local size 8 in dimension 0";
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(60, 8), NDR_EDGE_SPLIT), rules, why,
@@ -327,7 +310,6 @@ static void test_range__of_a_required_size_is_never_split(void **state)
 
 static void test_range__of_a_required_size_may_be_rounded_up(void **state)
 {
-    (void)state;
     const ndr_range_plan plan = checked_plan(with_edge(ndr_nd_range_1d(60, 0), NDR_EDGE_ROUND_UP),
                                              requiring(NDR_FORM_ND_RANGE, 1, 1, 8));
     assert_int_equal(plan.piece_count, 1);
@@ -344,7 +326,6 @@ static void test_range__of_a_required_size_may_be_rounded_up(void **state)
 
 static void test_range__refuses_an_offset_that_passes_the_largest_id(void **state)
 {
-    (void)state;
     const size_t largest = SIZE_MAX / 2;
     refused(NDR_BAD_RANGE, with_offset(only(ndr_range_1d(2)), largest - 1, 0, 0), rules_for(NDR_FORM_RANGE),
             sentence("global size 2 from offset %zu in dimension 0 exceeds the device's largest id, %zu", largest - 1,
@@ -358,7 +339,6 @@ static void test_range__refuses_an_offset_that_passes_the_largest_id(void **stat
 
 static void test_range__refuses_more_items_than_can_be_counted(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, only(ndr_range_2d(half, half)), rules_for(NDR_FORM_RANGE),
             sentence("global size (%zu, %zu) has more work-items than the device can count", half, half));
     refused(NDR_BAD_RANGE, only(ndr_range_3d(half, half / 4, 2)), rules_for(NDR_FORM_PLAIN),
@@ -368,7 +348,6 @@ static void test_range__refuses_more_items_than_can_be_counted(void **state)
 /* A count that a program computed and that is below 0. */
 static void test_range__refuses_negative_numbers_in_every_place(void **state)
 {
-    (void)state;
     const size_t minus_1 = (size_t)-1, lowest = SIZE_MAX / 2 + 1;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     refused(NDR_BAD_RANGE, only(ndr_range_1d(minus_1)), rules_for(NDR_FORM_RANGE),
@@ -384,7 +363,6 @@ static void test_range__refuses_negative_numbers_in_every_place(void **state)
 /* Drivers count groups in 32 bits, and crash above that. */
 static void test_range__refuses_more_groups_than_a_launch_can_count(void **state)
 {
-    (void)state;
     const size_t most = INT32_MAX;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     rules.address_bits = 32;
@@ -406,7 +384,6 @@ static void test_range__refuses_more_groups_than_a_launch_can_count(void **state
 
 static void test_range__of_a_32_bit_device_ends_at_32_bits(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_RANGE);
     rules.address_bits = 32;
     refused(NDR_BAD_RANGE, only(ndr_range_2d(65536, 65536)), rules, "more work-items", "429496729");
@@ -421,7 +398,6 @@ static void test_range__of_a_32_bit_device_ends_at_32_bits(void **state)
 
 static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
 {
-    (void)state;
     ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(SIZE_MAX / 2, 256), NDR_EDGE_ROUND_UP), rules,
             sentence("global size %zu rounded up to a multiple of %zu in dimension 0 exceeds", SIZE_MAX / 2, 256));
@@ -440,7 +416,6 @@ static void test_range__refuses_rounding_up_past_the_largest_id(void **state)
 
 static void test_range__of_nothing_has_no_pieces(void **state)
 {
-    (void)state;
     static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_RANGE, NDR_FORM_ND_RANGE };
     for (size_t f = 0; f < 3; ++f)
         for (unsigned dims = 1; dims <= 3; ++dims)
@@ -456,7 +431,6 @@ static void test_range__of_nothing_has_no_pieces(void **state)
 
 static void test_range__of_nothing_needs_no_count_of_items(void **state)
 {
-    (void)state;
     assert_int_equal(planned(only(ndr_range_3d(half, half, 0)), rules_for(NDR_FORM_RANGE)).piece_count, 0);
     assert_int_equal(planned(only(ndr_range_3d(0, half, half)), rules_for(NDR_FORM_RANGE)).piece_count, 0);
 }
@@ -464,7 +438,6 @@ static void test_range__of_nothing_needs_no_count_of_items(void **state)
 /* Programs compute local = min(global, k). For a global size of 0 nothing runs and no local size is checked. */
 static void test_range__of_nothing_takes_any_local_size(void **state)
 {
-    (void)state;
     static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_ND_RANGE };
     for (size_t f = 0; f < 2; ++f)
         for (int edge = NDR_EDGE_REJECT; edge <= NDR_EDGE_SPLIT; ++edge) {
@@ -487,7 +460,6 @@ static void test_range__of_nothing_takes_any_local_size(void **state)
 
 static void test_range__refuses_a_ragged_global_unless_told_otherwise(void **state)
 {
-    (void)state;
     refused(
         NDR_BAD_RANGE, ndr_nd_range_1d(1000, 256), rules_for(NDR_FORM_ND_RANGE),
         "global size 1000 is not a multiple of local size 256 in dimension 0",
@@ -498,7 +470,6 @@ static void test_range__refuses_a_ragged_global_unless_told_otherwise(void **sta
 
 static void test_range__that_divides_is_one_piece_whatever_its_edge(void **state)
 {
-    (void)state;
     for (int edge = NDR_EDGE_REJECT; edge <= NDR_EDGE_SPLIT; ++edge) {
         const ndr_range_plan plan =
             checked_plan(with_edge(ndr_nd_range_2d(6, 8, 2, 4), (ndr_edge)edge), rules_for(NDR_FORM_ND_RANGE));
@@ -511,7 +482,6 @@ static void test_range__that_divides_is_one_piece_whatever_its_edge(void **state
 
 static void test_range__is_split_along_the_far_edge(void **state)
 {
-    (void)state;
     const ndr_range_plan plan =
         checked_plan(with_offset(with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), 7, 0, 0),
                      rules_for(NDR_FORM_ND_RANGE));
@@ -528,7 +498,6 @@ static void test_range__is_split_along_the_far_edge(void **state)
 
 static void test_range__is_split_into_four_and_eight(void **state)
 {
-    (void)state;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     assert_int_equal(checked_plan(with_edge(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 4);
     assert_int_equal(checked_plan(with_edge(ndr_nd_range_2d(4, 7, 2, 3), NDR_EDGE_SPLIT), rules).piece_count, 2);
@@ -540,7 +509,6 @@ static void test_range__is_split_into_four_and_eight(void **state)
 
 static void test_range__smaller_than_a_group_is_one_smaller_group(void **state)
 {
-    (void)state;
     const ndr_range_plan plan =
         checked_plan(with_edge(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT), rules_for(NDR_FORM_ND_RANGE));
     assert_int_equal(plan.piece_count, 1);
@@ -551,14 +519,12 @@ static void test_range__smaller_than_a_group_is_one_smaller_group(void **state)
 
 static void test_range__of_a_plain_kernel_is_never_split(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, with_edge(ndr_nd_range_1d(1000, 256), NDR_EDGE_SPLIT), rules_for(NDR_FORM_PLAIN),
             "cannot be split", "local size 256", "NDR_EDGE_ROUND_UP");
 }
 
 static void test_range__is_rounded_up_in_one_piece(void **state)
 {
-    (void)state;
     static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_ND_RANGE };
     for (size_t f = 0; f < 2; ++f) {
         const ndr_range_plan plan =
@@ -574,7 +540,6 @@ static void test_range__is_rounded_up_in_one_piece(void **state)
 
 static void test_groups__are_counted_instead_of_items(void **state)
 {
-    (void)state;
     const ndr_range_plan plan =
         planned(ndr_groups_of(ndr_range_2d(3, 5), ndr_range_2d(2, 4)), rules_for(NDR_FORM_ND_RANGE));
     assert_int_equal(plan.piece_count, 1);
@@ -585,7 +550,6 @@ static void test_groups__are_counted_instead_of_items(void **state)
 
 static void test_groups__of_no_given_size_are_as_many(void **state)
 {
-    (void)state;
     for (unsigned dims = 1; dims <= 3; ++dims) {
         const ndr_range_plan plan =
             planned(ndr_groups_of((ndr_range){ dims, { 3, 5, 7 } }, (ndr_range){ dims, { 0, 0, 0 } }),
@@ -598,7 +562,6 @@ static void test_groups__of_no_given_size_are_as_many(void **state)
 
 static void test_groups__of_no_given_size_get_the_required_one(void **state)
 {
-    (void)state;
     const ndr_range_plan plan = planned(ndr_groups_of(ndr_range_2d(3, 5), ndr_range_2d(0, 0)),
                                         requiring(NDR_FORM_ND_RANGE, 1, 4, 2));
     assert_sizes(plan.local_range, 4, 2, 0);
@@ -607,14 +570,12 @@ static void test_groups__of_no_given_size_get_the_required_one(void **state)
 
 static void test_groups__need_a_local_size_with_dimensions(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(3), (ndr_range){ 0, { 0, 0, 0 } }),
             rules_for(NDR_FORM_PLAIN), "groups is set, but local has no dimensions");
 }
 
 static void test_groups__and_a_global_size_exclude_each_other(void **state)
 {
-    (void)state;
     ndr_nd_range both = ndr_groups_of(ndr_range_1d(3), ndr_range_1d(8));
     both.global = ndr_range_2d(24, 5);
     refused(NDR_BAD_RANGE, both, rules_for(NDR_FORM_PLAIN), "both global, (24, 5), and groups, 3; set only one");
@@ -622,14 +583,12 @@ static void test_groups__and_a_global_size_exclude_each_other(void **state)
 
 static void test_groups__may_not_be_more_than_can_be_counted(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_1d(SIZE_MAX / 2), ndr_range_1d(4)), rules_for(NDR_FORM_ND_RANGE),
             "groups of 4 work-items in dimension 0 exceed size_t");
 }
 
 static void test_groups__of_no_items_are_refused(void **state)
 {
-    (void)state;
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_2d(2, 3), ndr_range_2d(4, 0)), rules_for(NDR_FORM_ND_RANGE),
             "local size (4, 0) is 0 in dimension 1; set every dimension, or leave all 0");
     refused(NDR_BAD_RANGE, ndr_groups_of(ndr_range_3d(2, 3, 1), ndr_range_3d(0, 4, 4)), rules_for(NDR_FORM_PLAIN),
@@ -638,7 +597,6 @@ static void test_groups__of_no_items_are_refused(void **state)
 
 static void test_groups__of_no_number_have_no_pieces(void **state)
 {
-    (void)state;
     assert_int_equal(
         planned(ndr_groups_of(ndr_range_1d(0), ndr_range_1d(4)), rules_for(NDR_FORM_ND_RANGE)).piece_count,
         0);
@@ -656,7 +614,6 @@ enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
 
 static void test_automatic__sizes_cover_every_length_once(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SIZE_COUNT; ++i) {
         checked_plan(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_RANGE));
         checked_plan(only(ndr_range_1d(sizes[i])), rules_for(NDR_FORM_PLAIN));
@@ -669,7 +626,6 @@ static void test_automatic__sizes_cover_every_length_once(void **state)
 
 static void test_automatic__groups_have_at_most_256_items(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SIZE_COUNT; ++i) {
         assert_in_range(planned(ndr_nd_range_1d(sizes[i], 0), rules_for(NDR_FORM_ND_RANGE)).largest_group,
                         1, 256);
@@ -683,7 +639,6 @@ static void test_automatic__groups_have_at_most_256_items(void **state)
 
 static void test_automatic__prime_lengths_are_not_left_to_groups_of_one(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < SIZE_COUNT; ++i) {
         const size_t n = sizes[i];
         assert_int_equal(planned(ndr_nd_range_1d(n, 0), rules_for(NDR_FORM_ND_RANGE)).local_range[0],
@@ -698,7 +653,6 @@ static void test_automatic__prime_lengths_are_not_left_to_groups_of_one(void **s
 
 static void test_automatic__range_tail_runs_as_single_items(void **state)
 {
-    (void)state;
     const ndr_range_plan plan = checked_plan(only(ndr_range_1d(1000)), rules_for(NDR_FORM_RANGE));
     assert_int_equal(plan.piece_count, 2);
     assert_int_equal(plan.pieces[0].local[0], 128); /* 256 would leave 232, more than an eighth */
@@ -709,7 +663,6 @@ static void test_automatic__range_tail_runs_as_single_items(void **state)
 
 static void test_automatic__range_of_less_than_a_group_is_one_launch(void **state)
 {
-    (void)state;
     for (size_t n = 1; n < 256; ++n) {
         const ndr_range_plan plan = checked_plan(only(ndr_range_1d(n)), rules_for(NDR_FORM_RANGE));
         assert_int_equal(plan.piece_count, 1);
@@ -719,7 +672,6 @@ static void test_automatic__range_of_less_than_a_group_is_one_launch(void **stat
 
 static void test_automatic__plain_kernel_gets_the_best_divisor(void **state)
 {
-    (void)state;
     assert_int_equal(checked_plan(only(ndr_range_1d(1000)), rules_for(NDR_FORM_PLAIN)).local_range[0], 250);
     assert_int_equal(checked_plan(only(ndr_range_1d(509)), rules_for(NDR_FORM_PLAIN)).local_range[0], 1);
     assert_sizes(checked_plan(only(ndr_range_2d(12, 100)), rules_for(NDR_FORM_PLAIN)).local_range, 2, 100, 0);
@@ -727,7 +679,6 @@ static void test_automatic__plain_kernel_gets_the_best_divisor(void **state)
 
 static void test_automatic__groups_fill_the_contiguous_dimension_first(void **state)
 {
-    (void)state;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     assert_sizes(planned(ndr_nd_range_2d(1000, 1000, 0, 0), rules).local_range, 1, 256, 0);
     assert_sizes(planned(ndr_nd_range_2d(1000, 100, 0, 0), rules).local_range, 2, 100, 0);
@@ -736,7 +687,6 @@ static void test_automatic__groups_fill_the_contiguous_dimension_first(void **st
 
 static void test_automatic__sizes_keep_to_small_limits(void **state)
 {
-    (void)state;
     static const ndr_form forms[] = { NDR_FORM_PLAIN, NDR_FORM_RANGE, NDR_FORM_ND_RANGE };
     for (size_t f = 0; f < 3; ++f)
         for (size_t limit = 1; limit < 20; ++limit)
@@ -754,7 +704,6 @@ static void test_automatic__sizes_keep_to_small_limits(void **state)
 
 static void test_automatic__rounding_up_keeps_groups_near_the_size(void **state)
 {
-    (void)state;
     const ndr_range_plan plan =
         checked_plan(with_edge(ndr_nd_range_2d(3, 5, 0, 0), NDR_EDGE_ROUND_UP), rules_for(NDR_FORM_ND_RANGE));
     assert_sizes(plan.local_range, 4, 8, 0);
@@ -763,7 +712,6 @@ static void test_automatic__rounding_up_keeps_groups_near_the_size(void **state)
 
 static void test_automatic__sizes_of_the_largest_ranges_are_no_groups_of_one(void **state)
 {
-    (void)state;
     if (sizeof(size_t) < 8) return; /* it has no more items than a launch can have groups */
     /* 1024 if 256 would make more groups than a launch can count. */
     const size_t groups = INT32_MAX, of_256 = groups * 256;
@@ -807,7 +755,6 @@ static ndr_range_plan checked_one_piece(ndr_nd_range range)
 
 static void test_guarded__range_is_one_piece_of_at_most_an_eighth_more(void **state)
 {
-    (void)state;
     for (size_t n = 1; n < 5000; ++n) checked_one_piece(only(ndr_range_1d(n)));
     for (size_t a = 1; a < 40; ++a)
         for (size_t b = 1; b < 40; ++b) {
@@ -818,7 +765,6 @@ static void test_guarded__range_is_one_piece_of_at_most_an_eighth_more(void **st
 
 static void test_guarded__range_has_large_groups_where_that_wastes_little(void **state)
 {
-    (void)state;
     assert_sizes(checked_one_piece(only(ndr_range_1d(65521))).local_range, 256, 0, 0);
     assert_sizes(checked_one_piece(only(ndr_range_1d(1000))).local_range, 256, 0, 0);
     assert_sizes(checked_one_piece(only(ndr_range_1d(257))).local_range, 32, 0, 0);
@@ -830,7 +776,6 @@ static void test_guarded__range_has_large_groups_where_that_wastes_little(void *
 
 static void test_guarded__range_that_divides_stays_as_it_is(void **state)
 {
-    (void)state;
     static const size_t even[] = { 1, 7, 255, 256, 512, 768, 4096 };
     for (size_t i = 0; i < sizeof even / sizeof even[0]; ++i) {
         const ndr_range_plan plain = planned(only(ndr_range_1d(even[i])), rules_for(NDR_FORM_RANGE));
@@ -842,7 +787,6 @@ static void test_guarded__range_that_divides_stays_as_it_is(void **state)
 
 static void test_guarded__range_keeps_to_small_limits(void **state)
 {
-    (void)state;
     for (size_t limit = 1; limit < 20; ++limit)
         for (unsigned d = 0; d < 4; ++d) {
             ndr_range_rules rules = guarded();
@@ -864,7 +808,6 @@ static void assert_in_pieces(ndr_nd_range range, ndr_range_rules rules)
 /* Neither ids nor items may overflow. The limit is also 32 bits, because some drivers count in 32 bits. */
 static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void **state)
 {
-    (void)state;
     ndr_range_rules rules = guarded();
     rules.address_bits = 32;
     assert_in_pieces(with_offset(only(ndr_range_1d(1000)), SIZE_MAX / 2 - 1010, 0, 0), guarded());
@@ -882,7 +825,6 @@ static void test_guarded__range_is_not_rounded_up_past_what_can_be_counted(void 
 
 static void test_split__covers_each_item_once_for_all_small_sizes(void **state)
 {
-    (void)state;
     const ndr_range_rules rules = rules_for(NDR_FORM_ND_RANGE);
     for (size_t n = 1; n <= 40; ++n)
         for (size_t local = 1; local <= 40; ++local)
@@ -936,7 +878,6 @@ static bool should_be_taken(const ndr_nd_range *range, ndr_form form)
 
 static void test_range__property_every_plan_covers_its_range_once(void **state)
 {
-    (void)state;
     unsigned taken = 0;
     for (int round = 0; round < 3000; ++round) {
         ndr_range_rules rules = rules_for((ndr_form)roll(3));

@@ -148,7 +148,6 @@ static void try_rect(const ndr_rect_desc *d, ndr_buffer *from, ndr_buffer *to)
 
 static void test_rect__random_ones_are_transferred_as_by_a_plain_loop(void **state)
 {
-    (void)state;
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1), count = quick() ? 20 : 400;
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)first);
     seed = first << 32;
@@ -200,7 +199,6 @@ static void move_side(ndr_rect_desc *d)
 
 static void test_rect__random_ones_within_a_buffer_and_its_view(void **state)
 {
-    (void)state;
     const size_t align = device.view_align_bytes, count = quick() ? 30 : 400;
     size_t copied = 0;
     seed = number_from_env("NDR_TEST_SEED", 1) << 32;
@@ -228,7 +226,6 @@ static ndr_rect_desc part_of_8_by_10(size_t row, size_t col, size_t to_row, size
 
 static void test_rect__within_one_buffer_may_touch_and_not_overlap(void **state)
 {
-    (void)state;
     int ints[80], moved[80];
     for (int i = 0; i < 80; ++i) ints[i] = moved[i] = i;
     ndr_buffer *buffer = buffer_of(sizeof ints, ints);
@@ -254,7 +251,6 @@ static void test_rect__within_one_buffer_may_touch_and_not_overlap(void **state)
 
 static void test_rect__without_elements_does_nothing(void **state)
 {
-    (void)state;
     static const ndr_range empty[] = { { 1, { 0 } }, { 2, { 0, 5 } }, { 2, { SIZE_MAX, 0 } }, { 3, { 2, 0, SIZE_MAX } } };
     const int wanted[4] = { 1, 2, 3, 4 };
     ndr_buffer *buffer = buffer_of(sizeof wanted, wanted);
@@ -286,7 +282,6 @@ static ndr_status copy_part(ndr_rect_desc d)
 
 static void test_rect__refuses_what_does_not_fit_by_dimension(void **state)
 {
-    (void)state;
     small = buffer_of(1000, NULL);
     const ndr_range flat = ndr_range_2d(10, 20), deep = ndr_range_3d(5, 4, 3);
     const ndr_rect_side dense = { 0 };
@@ -329,7 +324,6 @@ static void test_rect__refuses_what_does_not_fit_by_dimension(void **state)
 
 static void test_rect__refuses_other_mistakes(void **state)
 {
-    (void)state;
     small = buffer_of(1000, NULL);
     ndr_context *other;
     ndr_buffer *theirs;

@@ -40,7 +40,6 @@ static ndr_registry *registry_of_many(ndr_program **programs)
 
 static void test_registry__finds_each_of_many(void **state)
 {
-    (void)state;
     static ndr_program *programs[MANY];
     ndr_registry *registry = registry_of_many(programs);
     for (size_t i = 0; i < MANY; ++i) assert_ptr_equal(ndr_registry_find(registry, &registry->programs, key_of(i)), programs[i]);
@@ -50,7 +49,6 @@ static void test_registry__finds_each_of_many(void **state)
 
 static void test_registry__that_is_empty_finds_nothing(void **state)
 {
-    (void)state;
     ndr_registry *registry = make_registry();
     assert_null(ndr_registry_find(registry, &registry->programs, key_of(0)));
     assert_null(ndr_registry_find(registry, &registry->kernels, key_of(0)));
@@ -60,7 +58,6 @@ static void test_registry__that_is_empty_finds_nothing(void **state)
 /* Keys that start in one slot, that start in the last slot, and that share 64 bits are still distinguished. */
 static void test_registry__tells_keys_apart_that_meet(void **state)
 {
-    (void)state;
     enum { KEYS = 40 };
     static const uint64_t starts[] = { 0, 15, UINT64_MAX };
     for (size_t s = 0; s < 3; ++s) {
@@ -90,7 +87,6 @@ static size_t comparisons_for(const ndr_table *table, ndr_hash key)
 
 static void test_registry__compares_few_keys_however_many_there_are(void **state)
 {
-    (void)state;
     static ndr_program *programs[MANY];
     ndr_registry *registry = registry_of_many(programs);
     size_t all = 0, most = 0;

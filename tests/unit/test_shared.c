@@ -77,7 +77,6 @@ static ndr_shared *counting(int kind, size_t count)
 
 static void test_shared__kinds_are_what_the_driver_says(void **state)
 {
-    (void)state;
     cl_device_svm_capabilities svm = 0;
     if (clGetDeviceInfo(context->device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL) != CL_SUCCESS) svm = 0;
     assert_int_equal(has(NDR_SHARED_COARSE), (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0);
@@ -94,7 +93,6 @@ static void test_shared__kinds_are_what_the_driver_says(void **state)
 
 static void test_shared__a_kind_that_is_lacking_is_refused(void **state)
 {
-    (void)state;
     ndr_shared *made = NULL;
     char why[64];
     for (int kind = NDR_SHARED_ANY; kind < KINDS; ++kind) {
@@ -108,7 +106,6 @@ static void test_shared__a_kind_that_is_lacking_is_refused(void **state)
 
 static void test_shared__any_is_a_kind_that_the_is_host_accessible(void **state)
 {
-    (void)state;
     const ndr_shared_info any = info_of(NDR_SHARED_ANY);
     skip_without(any.is_available, "the device has no shared memory");
     assert_true(any.is_host_accessible);
@@ -123,7 +120,6 @@ static void test_shared__any_is_a_kind_that_the_is_host_accessible(void **state)
 
 static void test_shared__its_pointers_are_arguments(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 1, 127, 129, N };
     static int got[N];
     skip_without(has_any(), "the device has no shared memory");
@@ -146,7 +142,6 @@ static void test_shared__its_pointers_are_arguments(void **state)
 /* One kernel object gets both, so that one must not leave anything for the other. */
 static void test_shared__alternates_with_buffers(void **state)
 {
-    (void)state;
     skip_without(has_any(), "the device has no shared memory");
     ndr_kernel *add = kernel_of(source, "add");
     const int zero = 0;
@@ -171,7 +166,6 @@ static void test_shared__alternates_with_buffers(void **state)
 
 static void test_shared__wrong_arguments_are_refused(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_kernel *add = kernel_of(source, "add");
     ndr_shared *x = shared_of(NDR_SHARED_ANY, 16), *foreign = NULL;
@@ -216,7 +210,6 @@ static void test_shared__wrong_arguments_are_refused(void **state)
 /* As an argument, and by addresses that only memory contains. */
 static void test_shared__a_kernel_with_reducers_takes_and_reaches_it(void **state)
 {
-    (void)state;
     static const char text[] = "#include \"ndr/reduction.clh\"\n"
                                "typedef struct row { global const int *at; } row;\n"
                                "kernel void total(global const row *x, NDR_REDUCTION(1, (SUM, int, sum)))\n"
@@ -271,7 +264,6 @@ static void walk_list(int kind)
 
 static void test_shared__kernels_follow_pointers_in_memory(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     for (int kind = FIRST; kind < KINDS; ++kind)
         if (info_of((ndr_shared_kind)kind).is_host_accessible) walk_list(kind);
@@ -279,7 +271,6 @@ static void test_shared__kernels_follow_pointers_in_memory(void **state)
 
 static void test_shared__kernels_follow_pointers_in_structs(void **state)
 {
-    (void)state;
     int got[3];
     skip_without(has_any(), "the device has no shared memory");
     ndr_kernel *open = kernel_of(source, "open_box");
@@ -298,7 +289,6 @@ static void test_shared__kernels_follow_pointers_in_structs(void **state)
 
 static void test_shared__prepared_launches_keep_it(void **state)
 {
-    (void)state;
     int got[2];
     skip_without(has_any(), "the device has no shared memory");
     ndr_kernel *add = kernel_of(source, "add"), *open = kernel_of(source, "open_box");
@@ -335,7 +325,6 @@ static void test_shared__prepared_launches_keep_it(void **state)
 
 static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **state)
 {
-    (void)state;
     int got;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_kernel *copy = kernel_of(source, "copy"), *open = kernel_of(source, "open_box");
@@ -374,7 +363,6 @@ static void test_shared__a_mapped_allocation_is_not_used_by_commands(void **stat
 
 static void test_shared__a_mapping_is_named_by_its_address(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_shared *x = counting(NDR_SHARED_ANY, 8);
     int *host = NULL, got = 0;
@@ -392,7 +380,6 @@ static void test_shared__a_mapping_is_named_by_its_address(void **state)
 /* Behind an event that has not ended, so that a call that waits would not return. */
 static void test_shared__transfers_with_an_event_do_not_wait(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_shared *x = shared_of(NDR_SHARED_ANY, sizeof(int));
     const int seven = 7;
@@ -412,7 +399,6 @@ static void test_shared__transfers_with_an_event_do_not_wait(void **state)
 
 static void test_shared__wrong_spans_are_refused(void **state)
 {
-    (void)state;
     char host[16] = "";
     ndr_event *event = NULL;
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
@@ -443,7 +429,6 @@ static void test_shared__wrong_spans_are_refused(void **state)
 
 static void test_shared__device_memory_is_not_mapped(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_DEVICE), "the device has no shared memory of the kind DEVICE");
     ndr_shared *x = shared_of(NDR_SHARED_DEVICE, 16);
     assert_refused(NDR_BAD_ARGUMENT, ndr_shared_map(queue, x, NDR_MAP_READ, 0, 16, NULL), "NDR_SHARED_DEVICE",
@@ -455,7 +440,6 @@ static void test_shared__device_memory_is_not_mapped(void **state)
 
 static void test_shared__copies_between_all_kinds(void **state)
 {
-    (void)state;
     int got[N];
     skip_without(has_any(), "the device has no shared memory");
     for (int from = FIRST; from < KINDS; ++from)
@@ -474,7 +458,6 @@ static void test_shared__copies_between_all_kinds(void **state)
 
 static void test_shared__commands_wait_for_events(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(has_any(), "the device has no shared memory");
     ndr_kernel *add = kernel_of(source, "add");
@@ -501,7 +484,6 @@ static void test_shared__commands_wait_for_events(void **state)
 
 static void test_shared__a_failure_reaches_its_commands(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_shared *x = counting(NDR_SHARED_ANY, 1);
@@ -519,7 +501,6 @@ static void test_shared__a_failure_reaches_its_commands(void **state)
 /* The memory is freed at once, so all that uses it has ended before, on every queue and behind every reference. */
 static void test_shared__destroying_waits_for_its_users(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(has_any(), "the device has no shared memory");
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
@@ -550,7 +531,6 @@ static ndr_status map_later(void *given) { return ndr_shared_map(queue, given, N
 
 static void test_shared__a_map_that_waits_blocks_no_launch(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     skip_without(has(NDR_SHARED_ANY), "the device has no shared memory");
     ndr_kernel *add = kernel_of(source, "add");
@@ -578,7 +558,6 @@ static void keep_table(const char *text, void *table) { snprintf(table, 4096, "%
 
 static void test_shared__its_commands_are_traced(void **state)
 {
-    (void)state;
     skip_without(has(NDR_SHARED_COARSE), "the device has no coarse-grained memory");
     static const char *const rows[] = { "map shared", "unmap shared", "copy shared" };
     char table[4096] = "";
@@ -603,7 +582,6 @@ static void test_shared__its_commands_are_traced(void **state)
 
 static void test_shared__guard_zones_find_writes_outside(void **state)
 {
-    (void)state;
     skip_without(has_any(), "the device has no shared memory");
     ndr_context *made = NULL;
     ndr_queue *line = NULL;

@@ -21,7 +21,6 @@ static ndr_status expand(const ndr_source_desc *desc, ndr_text *out, ndr_text *f
 /* The folders and files that the tests below find. */
 static int make_files(void **state)
 {
-    (void)state;
     static const char *const folders[] = { "sub", "sub/deep", "include_a", "include_b" };
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) (void)mkdir(folders[i], 0777);
     write_file("sub/beside.clh", "beside\n");
@@ -79,7 +78,6 @@ static size_t count_of(const char *text, const char *part)
 
 static void test_source__without_includes_is_left_as_it_is(void **state)
 {
-    (void)state;
     assert_expands("", NULL);
     assert_expands("kernel void k() {}", NULL);
     assert_expands("one\n\nthree\n", NULL);
@@ -89,7 +87,6 @@ static void test_source__without_includes_is_left_as_it_is(void **state)
 
 static void test_source__names_itself_in_the_first_line(void **state)
 {
-    (void)state;
     char *got = expanded_from("folder/my \"odd\\name\".cl", "x\n", false, NULL);
     assert_string_equal(got, "#line 1 \"folder/my \\\"odd\\\\name\\\".cl\"\nx\n\n");
     free(got);
@@ -100,7 +97,6 @@ static void test_source__names_itself_in_the_first_line(void **state)
 /* Also in a branch that may not be compiled, and after an include that only the compiler can find. */
 static void test_include__of_the_vocabulary_pastes_only_the_bodies_of_its_own_functions(void **state)
 {
-    (void)state;
     char *text = expanded_from("t", "#include <unknown.h>\n#ifdef UNKNOWN\n#include <ndr/group.clh>\n#endif\n", false,
                                NULL);
     assert_int_equal(count_of(text, "#line 1 \"kernels/ndr/detail/op.inc\""), 10);
@@ -113,7 +109,6 @@ static void test_include__of_the_vocabulary_pastes_only_the_bodies_of_its_own_fu
 
 static void test_include__of_the_vocabulary_is_known_in_every_spelling(void **state)
 {
-    (void)state;
     static const char *const spellings[] = {
         "#include \"ndr/item.clh\"\n", "#include <ndr/item.clh>\n",
         "  #include <ndr/item.clh>\n", "\t# \tinclude\t<ndr/item.clh>\n",
@@ -131,7 +126,6 @@ static void test_include__of_the_vocabulary_is_known_in_every_spelling(void **st
 
 static void test_include__of_the_vocabulary_follows_its_own_includes(void **state)
 {
-    (void)state;
     char *got = expanded_from("t", "#include <ndr/ndr.clh>\n", false, NULL);
     assert_non_null(strstr(got, "#line 1 \"kernels/ndr/ndr.clh\""));
     assert_non_null(strstr(got, "#line 1 \"kernels/ndr/group.clh\""));
@@ -142,7 +136,6 @@ static void test_include__of_the_vocabulary_follows_its_own_includes(void **stat
 /* Several of its headers include the same ones. Bodies over a type (.inc) are included once for each type. */
 static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void **state)
 {
-    (void)state;
     char *got = expanded_from("t", "#include <ndr/ndr.clh>\n", false, NULL);
     for (const ndr_source_file *file = ndr_embedded_files; file->name; ++file) {
         char mark[128];
@@ -157,7 +150,6 @@ static void test_include__of_the_vocabulary_pastes_each_of_its_files_once(void *
 
 static void test_include__of_the_vocabulary_needs_no_folder(void **state)
 {
-    (void)state;
     assert_file_expands("#include \"../ndr/item.clh\"\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#include \"../ndr/item.clh\"\n\n");
 }
@@ -166,7 +158,6 @@ static void test_include__of_the_vocabulary_needs_no_folder(void **state)
 
 static void test_include__is_found_beside_its_file(void **state)
 {
-    (void)state;
     assert_file_expands(
         "a\n#include \"beside.clh\"\nb\n", NULL,
         "#line 1 \"sub/main.cl\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\nb\n\n");
@@ -174,7 +165,6 @@ static void test_include__is_found_beside_its_file(void **state)
 
 static void test_include__is_found_beside_the_file_that_includes_it(void **state)
 {
-    (void)state;
     char *got = expanded_from("sub/main.cl", "#include \"deep/inner.clh\"\n", true, NULL);
     assert_non_null(strstr(
         got, "#line 1 \"sub/deep/../beside.clh\"\nbeside\n\n#line 2 \"sub/deep/inner.clh\"\ninner\n"));
@@ -183,20 +173,17 @@ static void test_include__is_found_beside_the_file_that_includes_it(void **state
 
 static void test_include__in_brackets_is_not_looked_for_beside(void **state)
 {
-    (void)state;
     assert_file_expands("#include <beside.clh>\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#include <beside.clh>\n\n");
 }
 
 static void test_include__of_a_text_is_not_looked_for_beside(void **state)
 {
-    (void)state;
     assert_expands("#include \"sub/beside.clh\"\n", NULL);
 }
 
 static void test_include__is_found_in_the_folders_in_their_order(void **state)
 {
-    (void)state;
     const char *const dirs[] = { "include_a", "include_b", NULL };
     char *got = expanded_from("t", "#include <both.clh>\n#include \"only_b.clh\"\n", false, dirs);
     assert_non_null(strstr(got, "#line 1 \"include_a/both.clh\"\na both\n"));
@@ -207,7 +194,6 @@ static void test_include__is_found_in_the_folders_in_their_order(void **state)
 
 static void test_include__looks_beside_before_the_folders(void **state)
 {
-    (void)state;
     const char *const dirs[] = { "include_a", NULL };
     char *got = expanded_from("sub/main.cl", "#include \"both.clh\"\n", true, dirs);
     assert_non_null(strstr(got, "beside both"));
@@ -219,7 +205,6 @@ static void test_include__looks_beside_before_the_folders(void **state)
 
 static void test_include__takes_an_absolute_path(void **state)
 {
-    (void)state;
     char folder[4096], text[4200];
     assert_non_null(getcwd(folder, sizeof folder));
     snprintf(text, sizeof text, "#include \"%s/sub/beside.clh\"\n", folder);
@@ -230,7 +215,6 @@ static void test_include__takes_an_absolute_path(void **state)
 
 static void test_include__is_found_in_the_folders_of_the_options(void **state)
 {
-    (void)state;
     static const char *const dirs[] = { "include_a", NULL };
     ndr_source_desc source = { .title = "t", .text = "#include <both.clh>\n#include <only_b.clh>\n", .include_dirs = dirs,
                           .options = "-DX -I nowhere -Iinclude_b" };
@@ -247,7 +231,6 @@ static void test_include__is_found_in_the_folders_of_the_options(void **state)
 
 static void test_include__that_nobody_has_is_left_to_the_compiler(void **state)
 {
-    (void)state;
     assert_expands("#include \"nobody.clh\"\nx\n", NULL);
     assert_expands("#include <ndr/nobody.clh>\n", NULL);
     assert_file_expands("#include \"nobody.clh\"\n", NULL,
@@ -256,7 +239,6 @@ static void test_include__that_nobody_has_is_left_to_the_compiler(void **state)
 
 static void test_include__that_nobody_has_is_explained(void **state)
 {
-    (void)state;
     static const char *const dirs[] = { "include_a", "include_b", NULL }, *const odd[] = { "a\nb", "c\\", NULL };
     const struct {
         const char *text;
@@ -304,13 +286,11 @@ static void test_include__that_nobody_has_is_explained(void **state)
 
 static void test_include__without_a_plain_name_is_left_to_the_compiler(void **state)
 {
-    (void)state;
     assert_expands("#include NAME\n#include \"open\n#include <open\n#include\n", NULL);
 }
 
 static void test_include__of_a_file_without_a_last_line_end_is_whole(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#include \"no_newline.clh\"\nb\n", NULL,
         "#line 1 \"sub/main.cl\"\n#line 1 \"sub/no_newline.clh\"\nlast line without an end\n"
@@ -319,7 +299,6 @@ static void test_include__of_a_file_without_a_last_line_end_is_whole(void **stat
 
 static void test_include__of_an_empty_file_adds_nothing(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#include \"empty.clh\"\n", NULL,
         "#line 1 \"sub/main.cl\"\n\n\n");
@@ -329,7 +308,6 @@ static void test_include__of_an_empty_file_adds_nothing(void **state)
 
 static void test_include__that_may_be_skipped_is_pasted_again_behind(void **state)
 {
-    (void)state;
     char *got = expanded_from(
         "sub/main.cl", "#if A\n#include \"beside.clh\"\n#endif\n#include \"beside.clh\"\n", true, NULL);
     assert_int_equal(count_of(got, "\nbeside\n"), 2);
@@ -342,14 +320,12 @@ static void test_include__that_may_be_skipped_is_pasted_again_behind(void **stat
 
 static void test_include__that_is_skipped_is_not_looked_for(void **state)
 {
-    (void)state;
     assert_file_expands("#if 0\n#include \"beside.clh\"\n#include \"nobody.clh\"\n#endif\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#if 0\n\n\n#endif\n\n");
 }
 
 static void test_include__inside_a_comment_is_left(void **state)
 {
-    (void)state;
     assert_expands("/*\n#include <ndr/item.clh>\n*/\n", NULL);
     assert_expands("x /* // */ y /* \"\n#include <ndr/item.clh>\n*/\n", NULL);
     assert_expands("//#include <ndr/item.clh>\n", NULL);
@@ -358,7 +334,6 @@ static void test_include__inside_a_comment_is_left(void **state)
 
 static void test_include__after_a_comment_is_pasted(void **state)
 {
-    (void)state;
     static const char *const openings[] = { "/* one */\n",       "/*\n two\n*/\n", "/**/\n",
                                             "x = \"/*\";\n",     "// /*\n",        "c = '\"'; /* \" */\n",
                                             "s = \"\\\"/*\";\n", "/* /* */\n" };
@@ -374,7 +349,6 @@ static void test_include__after_a_comment_is_pasted(void **state)
 /* The comment is a part of the directive's line. */
 static void test_include__ends_with_a_comment_that_starts_behind_it(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#include \"beside.clh\" /* for\n#include \"both.clh\"\nitems */\nx\n", NULL,
         "#line 1 \"sub/main.cl\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 4 \"sub/main.cl\"\nx\n\n");
@@ -383,7 +357,6 @@ static void test_include__ends_with_a_comment_that_starts_behind_it(void **state
 /* Compilers stop with an error at some depth. libndr's text has an #error there, which a skipped branch may hide. */
 static void test_include__in_a_circle_ends_with_an_error(void **state)
 {
-    (void)state;
     char *got = expanded_from("sub/main.cl", "#include \"ping.clh\"\n", true, NULL);
     assert_int_equal(count_of(got, "\nping\n"), count_of(got, "\npong\n"));
     assert_int_equal(count_of(got, "#line 1 \"sub/ping.clh\"\n#error this file is included too deep, or by itself"), 1);
@@ -392,7 +365,6 @@ static void test_include__in_a_circle_ends_with_an_error(void **state)
 
 static void test_include__in_a_circle_of_longer_and_longer_paths_ends(void **state)
 {
-    (void)state;
     char *got = expanded_from("sub/main.cl", "#include \"up.clh\"\n", true, NULL);
     assert_non_null(strstr(got, "#define DOWN"));
     free(got);
@@ -400,7 +372,6 @@ static void test_include__in_a_circle_of_longer_and_longer_paths_ends(void **sta
 
 static void test_include__of_itself_ends_with_an_error(void **state)
 {
-    (void)state;
     write_file("sub/self.cl", "self\n#include \"self.cl\"\n");
     char *got = expanded_from("sub/self.cl", "self\n#include \"self.cl\"\n", true, NULL);
     assert_int_equal(count_of(got, "\nself\n"), 64);
@@ -433,7 +404,6 @@ static void assert_stands_in_the_way(const char *folder, ndr_status status, cons
 
 static void test_include__that_cannot_be_read_is_refused_rather_than_passed_over(void **state)
 {
-    (void)state;
     static const char *const folders[] = { "loop", "pipe" };
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) (void)mkdir(folders[i], 0777);
     (void)symlink("both.clh", "loop/both.clh");
@@ -444,7 +414,6 @@ static void test_include__that_cannot_be_read_is_refused_rather_than_passed_over
 
 static void test_include__beside_its_file_that_cannot_be_read_is_refused(void **state)
 {
-    (void)state;
     (void)symlink("loop.clh", "sub/loop.clh");
     write_file("include_a/loop.clh", "a loop\n");
     ndr_text out = { 0 };
@@ -455,7 +424,6 @@ static void test_include__beside_its_file_that_cannot_be_read_is_refused(void **
 
 static void test_include__passes_over_folders_that_are_not_there(void **state)
 {
-    (void)state;
     /* The second is a file, the third has a folder of that name. */
     const char *const dirs[] = { "nowhere", "include_a/both.clh", "folder", "include_b", NULL };
     (void)mkdir("folder", 0777);
@@ -469,7 +437,6 @@ static void test_include__passes_over_folders_that_are_not_there(void **state)
 /* The process cannot open more files. This is temporary, so no other file is taken instead. */
 static void test_include__without_a_descriptor_left_is_out_of_host_memory(void **state)
 {
-    (void)state;
     struct rlimit before, none;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
@@ -488,7 +455,6 @@ static void test_include__without_a_descriptor_left_is_out_of_host_memory(void *
 /* Each allocation fails once. The result is a refusal or the usual text. */
 static void test_include__without_memory_is_refused_and_nothing_else_is_taken(void **state)
 {
-    (void)state;
     const ndr_source_desc source = {
         .title = "sub/main.cl",
         .is_file = true,
@@ -529,7 +495,6 @@ static void test_include__without_memory_is_refused_and_nothing_else_is_taken(vo
 
 static void test_include__is_followed_by_the_number_of_the_next_line(void **state)
 {
-    (void)state;
     char *got =
         expanded_from("t", "1\n2\n#include <ndr/item.clh>\n4\n#include <ndr/item.clh>\n6\n", false, NULL);
     assert_non_null(strstr(got, "#line 4 \"t\"\n4\n\n6\n")); /* nothing is left of the second */
@@ -539,7 +504,6 @@ static void test_include__is_followed_by_the_number_of_the_next_line(void **stat
 /* The compiler counts the lines of a branch that it skips. */
 static void test_mark__stands_behind_each_branch_that_holds_a_file(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#if A\n#include \"beside.clh\"\n#else\nx\n#endif\ny\n", NULL,
         "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
@@ -549,7 +513,6 @@ static void test_mark__stands_behind_each_branch_that_holds_a_file(void **state)
 /* The mark comes before the condition, because the condition is also one of the following lines. */
 static void test_mark__stands_before_the_condition_of_an_elif(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#if A\n#include \"beside.clh\"\n#elif B\nx\n#endif\ny\n", NULL,
         "#line 1 \"sub/main.cl\"\n#if A\n#line 1 \"sub/beside.clh\"\nbeside\n\n#line 3 \"sub/main.cl\"\n"
@@ -558,7 +521,6 @@ static void test_mark__stands_before_the_condition_of_an_elif(void **state)
 
 static void test_mark__keeps_to_what_a_line_of_the_users_says(void **state)
 {
-    (void)state;
     assert_file_expands(
         "#line 70 \"scale.y\"\na\n#include \"beside.clh\"\nb\n# 9\n#include \"beside.clh\"\nc\n", NULL,
         "#line 1 \"sub/main.cl\"\n#line 70 \"scale.y\"\na\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
@@ -573,7 +535,6 @@ static void test_mark__keeps_to_what_a_line_of_the_users_says(void **state)
 
 static void test_once__leaves_out_what_is_known_to_be_there(void **state)
 {
-    (void)state;
     write_file("sub/once.clh", "#pragma once\nonly\n");
     char *got = expanded_from("sub/main.cl", "#include \"once.clh\"\n#include \"deep/../once.clh\"\nx\n", true, NULL);
     assert_string_equal(got, "#line 1 \"sub/main.cl\"\n#line 1 \"sub/once.clh\"\n#define NDR_ONCE_0_\nonly\n\n"
@@ -583,7 +544,6 @@ static void test_once__leaves_out_what_is_known_to_be_there(void **state)
 
 static void test_once__is_left_to_the_compiler_where_only_it_knows(void **state)
 {
-    (void)state;
     write_file("sub/once.clh", "#pragma once\nonly\n");
     char *got =
         expanded_from("sub/main.cl", "#if A\n#include \"once.clh\"\n#endif\n#include \"once.clh\"\n", true, NULL);
@@ -595,7 +555,6 @@ static void test_once__is_left_to_the_compiler_where_only_it_knows(void **state)
 
 static void test_once__holds_for_the_text_itself(void **state)
 {
-    (void)state;
     write_file("sub/self.cl", "#pragma once\nself\n#include \"self.cl\"\n");
     char *got = expanded_from("sub/self.cl", "#pragma once\nself\n#include \"self.cl\"\n", true, NULL);
     assert_int_equal(count_of(got, "self\n"), 1);
@@ -605,7 +564,6 @@ static void test_once__holds_for_the_text_itself(void **state)
 /* In the main text the compiler warns about it and ignores it. */
 static void test_system_header__is_left_out_of_what_is_pasted(void **state)
 {
-    (void)state;
     write_file("sub/system.clh",
                "#pragma GCC \\\n  system_header\nx\n# pragma clang system_header // of\n#pragma mine\n");
     assert_file_expands("#pragma GCC system_header\n#include \"system.clh\"\n", NULL,
@@ -626,7 +584,6 @@ static void assert_pasted_is_refused(const char *text, const char *place, const 
 
 static void test_include__of_what_pasting_would_lose_is_refused(void **state)
 {
-    (void)state;
     static const char level[] = "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it";
     assert_pasted_is_refused("\n#if __INCLUDE_LEVEL__ == 1\n#endif\n", "\"sub/lost.clh\", line 2: ", level);
     assert_pasted_is_refused("#if 1 <\\\n__INCLUDE_LEVEL__\n#endif\n", "\"sub/lost.clh\", line 1: ", level);
@@ -672,7 +629,6 @@ static void assert_each_once(const char *guard, const char *end)
 
 static void test_include_guard__pastes_files_that_include_each_other_once(void **state)
 {
-    (void)state;
     assert_each_once("// a file\n#ifndef G%zu\n#define G%zu /* here */\n", "#endif // G\n");
     assert_each_once("#if !defined(G%zu)\n#define G%zu\n", "#endif\n\n");
     assert_each_once("#pragma once\n#define G%zu %zu\n", "");
@@ -681,7 +637,6 @@ static void test_include_guard__pastes_files_that_include_each_other_once(void *
 /* libndr cannot see whether the compiler also defines G. If it does, the text left out for G would be missing. */
 static void test_include_guard__that_the_compiler_defines_itself_is_an_error(void **state)
 {
-    (void)state;
     char *got = expanded_from_circle("#include \"g1.clh\"\n", "#ifndef G%zu\n#define G%zu\n", "#endif\n", 2);
     assert_non_null(strstr(got, "file 1\n#else\n#line 6 \"sub/g1.clh\"\n"
                                 "#error the macro that guards this file is defined elsewhere, too"));
@@ -693,7 +648,6 @@ static void test_include_guard__that_the_compiler_defines_itself_is_an_error(voi
 /* INT_MAX and cl_khr_fp64 may be defined before the text. */
 static void test_include_guard__is_none_that_the_compiler_may_define(void **state)
 {
-    (void)state;
     static const char *const guards[] = { "INT_MAX 2147483647", "cl_khr_fp64 1", "__OPENCL_VERSION__ 0" };
     for (size_t i = 0; i < sizeof guards / sizeof guards[0]; ++i) {
         char text[256];
@@ -708,7 +662,6 @@ static void test_include_guard__is_none_that_the_compiler_may_define(void **stat
 
 static void test_include_guard__counts_for_nothing_where_its_macro_may_be_undefined(void **state)
 {
-    (void)state;
     static const char *const between[] = { "#undef G\n", "#if A\n#undef G\n#endif\n", "#include <nobody.clh>\n",
                                            "#und\\\nef /* */ G\n", "#pragma pop_macro(\"G\")\n", "#include H\n" };
     write_file("sub/guarded.clh", "#ifndef G\n#define G\nguarded\n#endif\n");
@@ -725,7 +678,6 @@ static void test_include_guard__counts_for_nothing_where_its_macro_may_be_undefi
 
 static void test_include__is_read_as_a_compiler_reads_it(void **state)
 {
-    (void)state;
     static const char *const spellings[] = {
         "/* c */ #include \"beside.clh\"\n",
         "#/**/include/* \" */\"beside.clh\"\n",
@@ -753,7 +705,6 @@ static void test_include__is_read_as_a_compiler_reads_it(void **state)
 
 static void test_include__ends_at_any_line_end(void **state)
 {
-    (void)state;
     static const char wanted[] =
         "#line 1 \"sub/main.cl\"\n#line 1 \"sub/ends.clh\"\n#line 1 \"sub/beside.clh\"\nbeside\n\n"
         "#line 2 \"sub/ends.clh\"\none \\\nline\n\n\n#line 2 \"sub/main.cl\"\n\nthree\n\n";
@@ -771,7 +722,6 @@ static void test_include__ends_at_any_line_end(void **state)
 /* Of the nine, those that change how a line is read. The compiler warns about the others. */
 static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(void **state)
 {
-    (void)state;
     write_file("sub/marked.clh", "\xEF\xBB\xBFmarked\n");
     char *got = expanded_from("sub/main.cl", "#include \"marked.clh\"\n", true, NULL);
     assert_non_null(strstr(got, "#line 1 \"sub/marked.clh\"\nmarked\n"));
@@ -780,7 +730,6 @@ static void test_include__of_a_file_with_a_byte_order_mark_pastes_what_follows(v
 
 static void test_include_next__is_refused(void **state)
 {
-    (void)state;
     static const char *const texts[] = { "\n#include_next <next.clh>\n", "\n# import \"beside.clh\"\n",
                                          "\n#if __has_include_next(<next.clh>)\n#endif\n" };
     ndr_text out = { 0 };
@@ -793,7 +742,6 @@ static void test_include_next__is_refused(void **state)
 
 static void test_has_include__is_answered_where_the_file_is_found(void **state)
 {
-    (void)state;
     assert_expands("#if my__has_include(A)\n#endif\n", NULL);
     assert_file_expands("#if __has_include(\"beside.clh\") && !__has_include ( <ndr/item.clh> )\n#endif\n", NULL,
                         "#line 1 \"sub/main.cl\"\n#if 1 && !1 \n#endif\n\n");
@@ -828,7 +776,6 @@ static void assert_flags(const char *text, const char *options, const char *want
 
 static void test_folders__are_passed_on_only_where_the_compiler_needs_them(void **state)
 {
-    (void)state;
     static const char both[] = " -I sub/ -I include_a";
     assert_flags("#include <both.clh>\n#include <nobody.clh>\n#ifdef __has_include\n#endif\n", NULL, "");
     assert_flags("#if __has_include(<both.clh>) || __has_include(<nobody.clh>)\n#endif\n", NULL, "");
@@ -845,7 +792,6 @@ static void test_folders__are_passed_on_only_where_the_compiler_needs_them(void 
 
 static void test_has_include__in_a_macro_is_refused(void **state)
 {
-    (void)state;
     ndr_text out = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, expand_include("\n#define HAS(x) __has_include(x)\n", NULL, &out),
                    "\"sub/main.cl\", line 2: a macro contains __has_include", "write __has_include in the #if itself");
@@ -856,7 +802,6 @@ static void test_has_include__in_a_macro_is_refused(void **state)
 /* A driver's cache may identify a program by its text and options only. */
 static void test_folders__whose_files_change_change_the_text(void **state)
 {
-    (void)state;
     ndr_text before = { 0 }, same = { 0 }, after = { 0 };
     const ndr_source_desc source = { .title = "t", .text = "#include H\n", .include_dirs = folder_a };
     ndr_text flags = { 0 };
@@ -876,7 +821,6 @@ static void test_folders__whose_files_change_change_the_text(void **state)
 
 static void test_folders__that_cannot_be_passed_on_are_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = { "in clude", "in\"clude", "in\\clude" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         const char *const dirs[] = { names[i], NULL };
@@ -893,7 +837,6 @@ static void test_folders__that_cannot_be_passed_on_are_refused(void **state)
 
 static void test_folders__of_two_files_that_need_their_own_are_refused(void **state)
 {
-    (void)state;
     write_file("include_a/computes.clh", "#include H\n");
     ndr_text out = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, expand_include("#include H\n#include <computes.clh>\n", folder_a, &out),
@@ -906,13 +849,11 @@ static void test_folders__of_two_files_that_need_their_own_are_refused(void **st
 /* In a skipped branch, compilers read only the word of a directive. */
 static void test_branch__begins_and_ends_at_whole_words(void **state)
 {
-    (void)state;
     assert_expands("#if 0\n#endif_old\n#iffy\n#elephant\n#endif\nkept\n", NULL);
 }
 
 static void test_file__that_leaves_an_if_open_is_refused(void **state)
 {
-    (void)state;
     ndr_text out = { 0 };
     write_file("sub/open.clh", "one\n#if A\n#if \\\nB\n#endif\n");
     assert_refused(NDR_BUILD_FAILED, expand_include("#if B\n#include \"open.clh\"\n#endif\nx\n", NULL, &out),
@@ -928,7 +869,6 @@ static void test_file__that_leaves_an_if_open_is_refused(void **state)
 
 static void test_include__may_be_200_deep(void **state)
 {
-    (void)state;
     char path[32], text[64];
     for (int i = 0; i < 202; ++i) {
         snprintf(path, sizeof path, "sub/deep/%d.clh", i);
@@ -947,7 +887,6 @@ static void test_include__may_be_200_deep(void **state)
 
 static void test_include__that_doubles_without_end_is_refused(void **state)
 {
-    (void)state;
     char path[32], text[8192];
     for (int i = 0; i < 31; ++i) {
         snprintf(path, sizeof path, "sub/deep/d%d.clh", i);
@@ -968,7 +907,6 @@ static void test_include__that_doubles_without_end_is_refused(void **state)
 /* Nothing is left of any of them, so the length of the text does not end it. */
 static void test_include__of_empty_files_that_double_without_end_is_refused(void **state)
 {
-    (void)state;
     char path[32], text[64];
     for (int i = 0; i < 60; ++i) {
         snprintf(path, sizeof path, "sub/deep/e%d.clh", i);
@@ -997,7 +935,6 @@ static void test_include__of_empty_files_that_double_without_end_is_refused(void
 /* With a file that includes itself, it is tried again with fewer repetitions. */
 static void test_include__of_an_empty_file_twice_in_itself_ends(void **state)
 {
-    (void)state;
     write_file("sub/deep/itself.clh", "#include \"itself.clh\"\n#include \"itself.clh\"\n");
     const ndr_source_desc source = { .title = "sub/deep/main.cl", .text = "#include \"itself.clh\"\n", .is_file = true };
     ndr_text out = { 0 };
@@ -1008,7 +945,6 @@ static void test_include__of_an_empty_file_twice_in_itself_ends(void **state)
 
 static void test_source__with_thousands_of_ifs_inside_each_other_is_refused(void **state)
 {
-    (void)state;
     ndr_text text = { 0 }, out = { 0 };
     for (int i = 0; i < 2001; ++i) ndr_text_add(&text, "#if A\n");
     for (int i = 0; i < 2001; ++i) ndr_text_add(&text, "#endif\n");
@@ -1021,7 +957,6 @@ static void test_source__with_thousands_of_ifs_inside_each_other_is_refused(void
 
 static void test_source_read__refuses_a_file_that_is_not_there(void **state)
 {
-    (void)state;
     ndr_text out = { 0 };
     assert_refused(NDR_NOT_FOUND, ndr_source_read("sub/nobody.cl", &out),
                    "kernel file \"sub/nobody.cl\" cannot be read: No such file");
@@ -1030,7 +965,6 @@ static void test_source_read__refuses_a_file_that_is_not_there(void **state)
 
 static void test_source_read__refuses_a_folder(void **state)
 {
-    (void)state;
     ndr_text out = { 0 };
     assert_refused(NDR_NOT_FOUND, ndr_source_read("sub", &out),
                    "kernel file \"sub\" cannot be read: Is a directory");
@@ -1039,7 +973,6 @@ static void test_source_read__refuses_a_folder(void **state)
 
 static void test_source_read__refuses_devices_and_pipes_at_once(void **state)
 {
-    (void)state;
     (void)mkfifo("fifo.cl", 0666);
     ndr_text out = { 0 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_source_read("/dev/zero", &out),
@@ -1050,7 +983,6 @@ static void test_source_read__refuses_devices_and_pipes_at_once(void **state)
 
 static void test_source_read__takes_16_mib_and_not_a_byte_more(void **state)
 {
-    (void)state;
     enum { MOST = 16 << 20 };
     char *text = malloc(MOST + 2);
     assert_non_null(text);
@@ -1076,7 +1008,6 @@ static void test_source_read__takes_16_mib_and_not_a_byte_more(void **state)
 
 static void test_source_read__refuses_a_0_byte(void **state)
 {
-    (void)state;
     FILE *file = fopen("zero.cl", "wb");
     assert_non_null(file);
     assert_int_equal(fwrite("a\0b", 1, 3, file), 3);
@@ -1089,7 +1020,6 @@ static void test_source_read__refuses_a_0_byte(void **state)
 
 static void test_source_read__appends_the_whole_file(void **state)
 {
-    (void)state;
     enum { LENGTH = 20000 }; /* several chunks */
     static char text[LENGTH + 1];
     memset(text, 'x', LENGTH);
@@ -1105,7 +1035,6 @@ static void test_source_read__appends_the_whole_file(void **state)
 
 static void test_source_find__knows_the_embedded_files_only(void **state)
 {
-    (void)state;
     const ndr_source_file *item = ndr_source_find("ndr/item.clh");
     assert_non_null(item);
     assert_int_equal(strlen(item->text), item->length);

@@ -30,7 +30,6 @@ enum { COUNT = sizeof all / sizeof all[0] };
 
 static void test_status__has_the_name_of_its_enumerator(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "NDR_OK", "NDR_BAD_ARGUMENT", "NDR_BAD_RANGE", "NDR_BAD_KERNEL_ARGUMENT", "NDR_OUT_OF_BOUNDS",
         "NDR_NOT_FOUND", "NDR_LIMIT_EXCEEDED", "NDR_NO_DRIVER", "NDR_NO_DEVICE", "NDR_NO_MATCHING_DEVICE",
@@ -42,7 +41,6 @@ static void test_status__has_the_name_of_its_enumerator(void **state)
 
 static void test_status__keeps_its_numbers(void **state)
 {
-    (void)state;
     static const int numbers[COUNT] = { 0,   100, 101, 102, 103, 104, 105, 200,
                                         201, 202, 203, 204, 300, 400, 401, 500, 900 };
     for (size_t i = 0; i < COUNT; ++i) assert_int_equal(all[i], numbers[i]);
@@ -50,13 +48,11 @@ static void test_status__keeps_its_numbers(void **state)
 
 static void test_status__of_no_known_number_has_a_name_too(void **state)
 {
-    (void)state;
     assert_string_equal(ndr_status_name((ndr_status)999), "unknown ndr_status");
 }
 
 static void test_version__is_that_of_the_header(void **state)
 {
-    (void)state;
     char numbers[32];
     snprintf(numbers, sizeof numbers, "%d.%d.%d", NDR_VERSION_MAJOR, NDR_VERSION_MINOR, NDR_VERSION_PATCH);
     assert_string_equal(ndr_version(), NDR_VERSION_STRING);
@@ -67,14 +63,12 @@ static void test_version__is_that_of_the_header(void **state)
 
 static void test_last_error__is_what_the_failed_call_said(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_fail(NDR_BAD_RANGE, "%d is not %s", 5, "even"), NDR_BAD_RANGE);
     assert_string_equal(ndr_last_error(), "5 is not even");
 }
 
 static void test_last_error__may_be_the_callers_own(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_error_set(NDR_TIMEOUT, "100 % of %s is late"), NDR_TIMEOUT);
     assert_string_equal(ndr_last_error(), "100 % of %s is late");
     assert_int_equal(ndr_last_cl_error(), 0);
@@ -84,7 +78,6 @@ static void test_last_error__may_be_the_callers_own(void **state)
 
 static void test_last_error__outlives_calls_that_succeed(void **state)
 {
-    (void)state;
     unsigned disabled;
     ndr_fail_with_code(NDR_DRIVER_ERROR, -54, "the first");
     assert_ok(ndr_caps_parse_disable("fp64", &disabled));
@@ -94,7 +87,6 @@ static void test_last_error__outlives_calls_that_succeed(void **state)
 
 static void test_last_error__keeps_a_long_sentence_whole(void **state)
 {
-    (void)state;
     static const size_t lengths[] = { 1022, 1023, 1024, 1025,
                                       100000 }; /* round the fixed array, and a build log */
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
@@ -110,7 +102,6 @@ static void test_last_error__keeps_a_long_sentence_whole(void **state)
 
 static void test_last_error__is_short_again_after_a_long_one(void **state)
 {
-    (void)state;
     ndr_fail(NDR_BUILD_FAILED, "%5000s", "log");
     assert_int_equal(strlen(ndr_last_error()), 5000);
     ndr_fail(NDR_BAD_ARGUMENT, "short");
@@ -119,7 +110,6 @@ static void test_last_error__is_short_again_after_a_long_one(void **state)
 
 static void test_last_error__may_be_quoted_by_the_next(void **state)
 {
-    (void)state;
     ndr_fail(NDR_BAD_ARGUMENT, "inner");
     ndr_fail(NDR_BAD_ARGUMENT, "outer: %s", ndr_last_error());
     assert_string_equal(ndr_last_error(), "outer: inner");
@@ -132,7 +122,6 @@ static void test_last_error__may_be_quoted_by_the_next(void **state)
 
 static void test_last_error__names_call_and_argument_of_a_null(void **state)
 {
-    (void)state;
     assert_refused(NDR_BAD_ARGUMENT, ndr_device_list(0, NULL, NULL), "ndr_device_list", "count is NULL");
 }
 
@@ -140,7 +129,6 @@ static void test_last_error__names_call_and_argument_of_a_null(void **state)
 
 static void test_last_cl_error__is_0_where_libndr_refused(void **state)
 {
-    (void)state;
     ndr_fail_with_code(NDR_DRIVER_ERROR, -54, "the driver's");
     assert_int_equal(ndr_last_cl_error(), -54);
     ndr_fail(NDR_BAD_ARGUMENT, "ours");
@@ -149,7 +137,6 @@ static void test_last_cl_error__is_0_where_libndr_refused(void **state)
 
 static void test_cl_error__becomes_a_status_and_a_sentence(void **state)
 {
-    (void)state;
     static const struct {
         cl_int code;
         ndr_status status;
@@ -173,7 +160,6 @@ static void test_cl_error__becomes_a_status_and_a_sentence(void **state)
 
 static void test_last_build_log__lies_beside_its_sentence(void **state)
 {
-    (void)state;
     ndr_text log = { 0 };
     for (int i = 0; i < 1537; ++i) ndr_text_add(&log, "line %d\n", i);
     assert_int_equal(ndr_fail_with_log(NDR_BUILD_FAILED, -11, log.chars, "\"%s\" did not build", "k"),
@@ -221,7 +207,6 @@ static witness fail_in_a_thread(void)
 
 static void test_last_error__begins_as_no_error_in_every_thread(void **state)
 {
-    (void)state;
     ndr_fail_with_log(NDR_BUILD_FAILED, 0, "a log", "here");
     assert_true(fail_in_a_thread().began_clean);
     assert_string_equal(ndr_last_build_log(), "a log");
@@ -229,7 +214,6 @@ static void test_last_error__begins_as_no_error_in_every_thread(void **state)
 
 static void test_last_error__is_each_thread_s_own(void **state)
 {
-    (void)state;
     ndr_fail(NDR_BAD_ARGUMENT, "here");
     assert_true(fail_in_a_thread().kept_its_own);
     assert_string_equal(ndr_last_error(), "here");
@@ -241,14 +225,12 @@ static bool was_kept_to_the_end;
 
 static void fail_at_the_end(void *unused)
 {
-    (void)unused;
     ndr_fail(NDR_BAD_ARGUMENT, "%4000s", "at the end");
     was_kept_to_the_end = strlen(ndr_last_error()) == 4000;
 }
 
 static void *fail_and_end(void *unused)
 {
-    (void)unused;
     ndr_fail(NDR_BAD_ARGUMENT, "%3000s", "before");
     assert_int_equal(pthread_setspecific(ends_later, &ends_later), 0);
     return NULL;
@@ -257,7 +239,6 @@ static void *fail_and_end(void *unused)
 /* A destructor that runs after libndr's own has freed the thread's sentence. */
 static void test_last_error__may_be_made_while_its_thread_ends(void **state)
 {
-    (void)state;
     ndr_fail(NDR_BAD_ARGUMENT, "%3000s", "libndr has its key");
     assert_int_equal(pthread_key_create(&ends_later, fail_at_the_end), 0);
     pthread_t thread;

@@ -75,7 +75,6 @@ static void visit_program(void)
 
 static int begin(void **state)
 {
-    (void)state;
     char command[2200];
     if (!getcwd(folder, sizeof folder - 16)) return -1;
     strcat(folder, "/store");
@@ -87,7 +86,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     restore_env();
     return 0;
 }
@@ -96,7 +94,6 @@ static int end(void **state)
 
 static void test_stored__describes_a_program(void **state)
 {
-    (void)state;
     visit_program();
     struct stat about;
     const found *f = &entries[0];
@@ -113,7 +110,6 @@ static void test_stored__describes_a_program(void **state)
 
 static void test_stored__tells_the_folder(void **state)
 {
-    (void)state;
     char text[1100], start[5];
     size_t length = 0;
     assert_ok(ndr_cache_get_folder(sizeof text, text, &length));
@@ -128,7 +124,6 @@ static void test_stored__tells_the_folder(void **state)
 
 static void test_stored__finds_damage(void **state)
 {
-    (void)state;
     visit_program();
     const found whole = entries[0];
     FILE *file = fopen(whole.path, "r+b");
@@ -149,7 +144,6 @@ static void test_stored__finds_damage(void **state)
 
 static void test_stored__finds_files_of_writers_that_ended_and_of_other_keys(void **state)
 {
-    (void)state;
     char cut[1300], other[1300], command[8000];
     visit_program();
     snprintf(cut, sizeof cut, "%s.1.2.3", entries[0].path);
@@ -171,7 +165,6 @@ static void test_stored__finds_files_of_writers_that_ended_and_of_other_keys(voi
 
 static void test_stored__removes_what_the_visitor_says_and_no_other_file(void **state)
 {
-    (void)state;
     char mine[1100];
     put_program();
     snprintf(mine, sizeof mine, "%s/mine", folder);
@@ -183,7 +176,6 @@ static void test_stored__removes_what_the_visitor_says_and_no_other_file(void **
 
 static void test_stored__is_refused_without_a_store(void **state)
 {
-    (void)state;
     char text[16];
     setenv("NDR_CACHE", "off", 1);
     assert_refused(NDR_NOT_KEPT, ndr_cache_visit(keep, NULL), "there is no store: NDR_CACHE is off; unset it");
@@ -196,7 +188,6 @@ static void test_stored__is_refused_without_a_store(void **state)
 
 static void test_stored__is_refused_where_others_may_write(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(chmod(folder, 0777), 0);
     assert_refused(NDR_NOT_KEPT, ndr_cache_visit(keep, NULL), folder, "chmod go-w");
@@ -204,7 +195,6 @@ static void test_stored__is_refused_where_others_may_write(void **state)
 
 static void test_stored__says_which_file_cannot_be_removed(void **state)
 {
-    (void)state;
     skip_without(geteuid() == 0, "needs root, to become a user without rights");
     put_program();
     assert_int_equal(chmod(folder, 0500), 0);

@@ -97,7 +97,6 @@ static cl_int state_of(cl_event event)
 
 static void test_submit__waits_for_each_event_of_the_list(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COMMANDS; ++i) {
         cl_int error;
         const cl_event gates[2] = { clCreateUserEvent(context->cl, &error), clCreateUserEvent(context->cl, &error) };
@@ -117,7 +116,6 @@ static void test_submit__waits_for_each_event_of_the_list(void **state)
 
 static void test_submit__needs_neither_list_nor_event(void **state)
 {
-    (void)state;
     static const cl_int zeros[INTS];
     ndr_transfer t = { .work = NDR_WORK_WRITE, .to.cl = to->cl, .extent = { BYTES, 1, 1 }, .source = zeros };
     assert_ok(ndr_submit(&(ndr_submission){ .queue = queue->cl }, &t));
@@ -145,7 +143,6 @@ static void submit_each(ndr_wait_list waits)
 
 static void test_submit__gives_the_driver_its_list(void **state)
 {
-    (void)state;
     cl_int error;
     const cl_event gate = clCreateUserEvent(context->cl, &error);
     assert_int_equal(error, CL_SUCCESS);
@@ -157,7 +154,6 @@ static void test_submit__gives_the_driver_its_list(void **state)
 
 static void test_submit__names_the_call_that_a_driver_refused(void **state)
 {
-    (void)state;
     void *const before = mapped;
     for (size_t i = 0; i < COMMANDS; ++i) {
         cl_event done = (cl_event)&done;
@@ -174,7 +170,6 @@ static void test_submit__names_the_call_that_a_driver_refused(void **state)
 /* Each command but the first waits for the one before it, and no longer for the list. */
 static void test_submit__chains_the_commands_of_one_submission(void **state)
 {
-    (void)state;
     cl_int error;
     cl_event gate = clCreateUserEvent(context->cl, &error), done[COMMANDS];
     assert_int_equal(error, CL_SUCCESS);

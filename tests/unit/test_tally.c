@@ -43,7 +43,6 @@ static void check_median(size_t count, unsigned bits)
 
 static void test_tally__gives_a_median_within_its_error(void **state)
 {
-    (void)state;
     seed = number_from_env("NDR_TEST_SEED", 1);
     print_message("NDR_TEST_SEED=%llu\n", (unsigned long long)seed);
     static const size_t counts[] = { 1, 2, 3, 4, 127, 128, 4097 };
@@ -53,7 +52,6 @@ static void test_tally__gives_a_median_within_its_error(void **state)
 
 static void test_tally__takes_the_least_and_the_largest_duration(void **state)
 {
-    (void)state;
     ndr_tally *list = NULL, *tally = ndr_tally_get(&list, "kernel", "k");
     ndr_tally_add(tally, UINT64_MAX);
     assert_int_equal(ndr_tally_median_ns(tally), UINT64_MAX);
@@ -65,7 +63,6 @@ static void test_tally__takes_the_least_and_the_largest_duration(void **state)
 
 static void test_tally__tells_names_and_categories_apart(void **state)
 {
-    (void)state;
     ndr_tally *list = NULL;
     ndr_tally *kernel = ndr_tally_get(&list, "kernel", "read"), *transfer = ndr_tally_get(&list, "transfer", "read");
     assert_ptr_not_equal(kernel, transfer);
@@ -78,7 +75,6 @@ static void test_tally__tells_names_and_categories_apart(void **state)
 
 static void test_tally__has_a_limit_of_names(void **state)
 {
-    (void)state;
     ndr_tally *list = NULL, *others = NULL;
     char name[16];
     for (int i = 0; i < NDR_TALLY_MAX_NAMES + 100; ++i) {
@@ -105,7 +101,6 @@ static void add(ndr_tally *tally, uint64_t ns, uint64_t bytes, uint64_t flops)
 
 static void test_tally__prints_a_table(void **state)
 {
-    (void)state;
     ndr_tally *list = NULL;
     ndr_text out = { 0 };
     add(ndr_tally_get(&list, "kernel", "slow"), 2999600, 0, 0);
@@ -134,7 +129,6 @@ static void test_tally__prints_a_table(void **state)
 
 static void test_tally__prints_every_row_once_if_totals_are_equal(void **state)
 {
-    (void)state;
     ndr_tally *list = NULL;
     ndr_text out = { 0 };
     char name[16];

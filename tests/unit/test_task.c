@@ -65,7 +65,6 @@ static int32_t first_of(ndr_buffer *x)
 
 static void test_task__runs_between_commands(void **state)
 {
-    (void)state;
     ndr_kernel *add_one = kernel_of(plain_kernels, "add_one");
     for (int i = 0; i < 20; ++i) {
         work w = { .x = buffer_of(BYTES, zeros) };
@@ -85,7 +84,6 @@ static void test_task__runs_between_commands(void **state)
 
 static ndr_status only_count(void *unused)
 {
-    (void)unused;
     count_call();
     return NDR_OK;
 }
@@ -93,7 +91,6 @@ static ndr_status only_count(void *unused)
 /* The task's thread may begin to wait after this one. */
 static void test_task__runs_while_this_thread_finishes_the_queue(void **state)
 {
-    (void)state;
     enum { TASKS = 20 };
     for (int i = 0; i < TASKS; ++i) {
         assert_ok(ndr_host_task(queue, only_count, NULL, NULL));
@@ -104,7 +101,6 @@ static void test_task__runs_while_this_thread_finishes_the_queue(void **state)
 
 static void test_task__waits_for_events_in_a_queue_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *line = NULL;
     const ndr_status made = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line);
     skip_without(made != NDR_UNSUPPORTED, "the device has no out-of-order queues");
@@ -126,21 +122,18 @@ static void test_task__waits_for_events_in_a_queue_out_of_order(void **state)
 
 static ndr_status fail_by_itself(void *unused)
 {
-    (void)unused;
     count_call();
     return ndr_fail(NDR_NOT_FOUND, "there is no such row");
 }
 
 static ndr_status fail_without_a_sentence(void *unused)
 {
-    (void)unused;
     count_call();
     return NDR_BAD_RANGE;
 }
 
 static void test_task__that_fails_without_a_sentence_has_its_status_named(void **state)
 {
-    (void)state;
     ndr_queue *line;
     ndr_event *task;
     assert_ok(ndr_queue_create(context, NULL, &line));
@@ -154,7 +147,6 @@ static void test_task__that_fails_without_a_sentence_has_its_status_named(void *
 
 static void test_task__that_fails_fails_what_is_behind_it(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_queue *line;
     ndr_event *task, *behind;
@@ -179,7 +171,6 @@ static void test_task__that_fails_fails_what_is_behind_it(void **state)
 
 static void test_task__is_not_called_behind_failed_work(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     ndr_queue *line;
     ndr_event *gate, *task;
@@ -205,7 +196,6 @@ typedef struct ending {
 
 static void test_task__a_chain_of_tasks_names_the_first_failure_once(void **state)
 {
-    (void)state;
     enum { TASKS = 20 };
     ndr_event *gate, *last = NULL;
     skip_where_launches_are_waited_for();
@@ -236,7 +226,6 @@ static void note_end(ndr_status status, const char *sentence, void *ending_)
 
 static void test_task__callback_tells_how_work_ended(void **state)
 {
-    (void)state;
     enum { EVENTS = 37 };
     ndr_event *gates[EVENTS];
     ending ends[EVENTS];
@@ -258,7 +247,6 @@ static void test_task__callback_tells_how_work_ended(void **state)
 
 static void test_task__callback_of_work_that_has_ended_is_called_too(void **state)
 {
-    (void)state;
     ndr_event *done;
     ending end = { .status = (ndr_status)-1 };
     assert_ok(ndr_queue_mark(queue, &done));
@@ -271,7 +259,6 @@ static void test_task__callback_of_work_that_has_ended_is_called_too(void **stat
 
 static void test_task__refuses_null(void **state)
 {
-    (void)state;
     ndr_event *event = NULL;
     assert_refused(NDR_BAD_ARGUMENT, ndr_host_task(NULL, add_ten, NULL, &event), "ndr_host_task", "queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_host_task(queue, NULL, NULL, &event), "function is NULL");

@@ -7,7 +7,6 @@
 
 static void test_text__starts_with_no_memory(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     assert_null(text.chars);
     ndr_text_free(&text);
@@ -15,7 +14,6 @@ static void test_text__starts_with_no_memory(void **state)
 
 static void test_text__keeps_all_it_is_given(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     for (int i = 0; i < 5000; ++i) ndr_text_add(&text, "%d,", i % 10);
     assert_false(text.failed);
@@ -30,7 +28,6 @@ static void test_text__keeps_all_it_is_given(void **state)
 
 static void test_text__takes_one_piece_of_any_length(void **state)
 {
-    (void)state;
     for (int length = 0; length < 300; ++length) { /* past the first capacities */
         ndr_text text = { 0 };
         ndr_text_add(&text, "%*s", length, "");
@@ -41,7 +38,6 @@ static void test_text__takes_one_piece_of_any_length(void **state)
 
 static void test_text__takes_counted_characters(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     ndr_text_add_chars(&text, "abcdef", 3);
     ndr_text_add_chars(&text, "", 0);
@@ -52,7 +48,6 @@ static void test_text__takes_counted_characters(void **state)
 
 static void test_text__is_a_string_after_nothing_was_added(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     ndr_text_add_chars(&text, "", 0);
     assert_string_equal(text.chars, "");
@@ -61,7 +56,6 @@ static void test_text__is_a_string_after_nothing_was_added(void **state)
 
 static void test_text__starts_over_when_cleared(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     ndr_text_clear(&text); /* clears an empty text */
     ndr_text_add(&text, "first");
@@ -76,7 +70,6 @@ static void test_text__starts_over_when_cleared(void **state)
 
 static void test_text__stays_failed_once_it_could_not_grow(void **state)
 {
-    (void)state;
     ndr_text text = { 0 };
     ndr_text_add(&text, "kept");
     ndr_text_add_chars(&text, "x", SIZE_MAX - 2); /* "x" is not read, because there is no memory */
@@ -93,7 +86,6 @@ static void test_text__stays_failed_once_it_could_not_grow(void **state)
 
 static void test_sizes__print_whole_and_in_our_order(void **state)
 {
-    (void)state;
     const size_t sizes[3] = { 5, 16, 8 };
     assert_string_equal(ndr_sizes_print(1, sizes).chars, "5");
     assert_string_equal(ndr_sizes_print(2, sizes).chars, "(5, 16)");
@@ -102,7 +94,6 @@ static void test_sizes__print_whole_and_in_our_order(void **state)
 
 static void test_sizes__have_room_for_the_largest(void **state)
 {
-    (void)state;
     const size_t sizes[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX };
     char wanted[128];
     snprintf(wanted, sizeof wanted, "(%zu, %zu, %zu)", SIZE_MAX, SIZE_MAX, SIZE_MAX);
@@ -113,7 +104,6 @@ static void test_sizes__have_room_for_the_largest(void **state)
 
 static void test_words__are_equal_ignoring_case(void **state)
 {
-    (void)state;
     assert_true(ndr_text_equal_ignoring_case("GPU", "gpu"));
     assert_true(ndr_text_equal_ignoring_case("", ""));
     assert_false(ndr_text_equal_ignoring_case("gpu", "gpus"));
@@ -123,7 +113,6 @@ static void test_words__are_equal_ignoring_case(void **state)
 
 static void test_words__are_found_anywhere_ignoring_case(void **state)
 {
-    (void)state;
     assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "nvidia"));
     assert_true(ndr_text_contains_ignoring_case("NVIDIA H200", "h200"));
     assert_true(ndr_text_contains_ignoring_case("aab", "AB")); /* the first comparison fails halfway */
@@ -137,7 +126,6 @@ static void test_words__are_found_anywhere_ignoring_case(void **state)
 
 static void test_sums__say_when_they_do_not_fit(void **state)
 {
-    (void)state;
     size_t out;
     assert_true(ndr_add_fits(SIZE_MAX - 1, 1, &out));
     assert_true(out == SIZE_MAX);
@@ -151,7 +139,6 @@ static void test_sums__say_when_they_do_not_fit(void **state)
 
 static void test_ceil_div__does_not_overflow(void **state)
 {
-    (void)state;
     assert_int_equal(ndr_ceil_div(0, 7), 0);
     assert_int_equal(ndr_ceil_div(7, 7), 1);
     assert_int_equal(ndr_ceil_div(8, 7), 2);
@@ -160,7 +147,6 @@ static void test_ceil_div__does_not_overflow(void **state)
 
 static void test_distance__counts_changed_characters(void **state)
 {
-    (void)state;
     char longer[300];
     memset(longer, 'a', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';

@@ -495,7 +495,6 @@ static void use_passed_on(worker *w)
 
 static void count_call(ndr_status status, const char *sentence, void *user)
 {
-    (void)sentence;
     worker *w = user;
     if (status != NDR_OK) is_wrong(w, "a callback reports a failure");
     atomic_fetch_add(&calls_made, 1);
@@ -510,8 +509,6 @@ static void add_callback(worker *w)
 
 static void complete(ndr_status status, const char *sentence, void *gate)
 {
-    (void)status;
-    (void)sentence;
     if (ndr_event_complete(gate) != NDR_OK) atomic_store(&must_stop, true);
     ndr_event_destroy(gate);
     atomic_fetch_add(&calls_made, 1);
@@ -569,7 +566,6 @@ static void fail_work(worker *w)
 
 static ndr_status run_task(void *user)
 {
-    (void)user;
     atomic_fetch_add(&calls_made, 1);
     return NDR_OK;
 }
@@ -841,7 +837,6 @@ static void check_counters(const worker *workers)
 
 static void test_threads__get_right_results_from_what_they_share(void **state)
 {
-    (void)state;
     static worker workers[THREADS];
     pthread_t threads[THREADS];
     const uint64_t seed = number_from_env("NDR_TEST_SEED", (uint64_t)time(NULL));

@@ -40,7 +40,6 @@ static const char *text_of(const char *text)
 
 static void test_timeline__escapes_text(void **state)
 {
-    (void)state;
     assert_string_equal(text_of(""), "\"\"");
     assert_string_equal(text_of("plain ~ text"), "\"plain ~ text\"");
     assert_string_equal(text_of("C:\\a \"b\".cl"), "\"C:\\\\a \\\"b\\\".cl\"");
@@ -50,7 +49,6 @@ static void test_timeline__escapes_text(void **state)
 
 static void test_timeline__keeps_utf_8_and_replaces_the_rest(void **state)
 {
-    (void)state;
     static const char *const kept[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf",
                                         "\xed\x9f\xbf" };
     static const char *const replaced[] = { "\xe9",
@@ -77,7 +75,6 @@ static void test_timeline__keeps_utf_8_and_replaces_the_rest(void **state)
 
 static void test_timeline__cuts_a_long_text_between_characters(void **state)
 {
-    (void)state;
     for (size_t length = 200; length < 1500; length += 7) {
         char long_text[1600] = { 0 };
         for (size_t i = 0; i < length; ++i) long_text[i] = i % 2 ? '"' : 'x';
@@ -92,7 +89,6 @@ static void test_timeline__cuts_a_long_text_between_characters(void **state)
 
 static void test_timeline__prints_times_in_microseconds(void **state)
 {
-    (void)state;
     ndr_json json = { 0 };
     static const int64_t times[] = { 0, 1, 999, 1000, 1234567, INT64_MAX, -5 };
     for (size_t i = 0; i < sizeof times / sizeof times[0]; ++i) {
@@ -147,7 +143,6 @@ static unsigned check_records(const char *path, const char *closing)
 
 static void test_timeline__writes_an_array(void **state)
 {
-    (void)state;
     for (unsigned count = 0; count < 40; ++count) {
         ndr_timeline timeline;
         char path[32];
@@ -162,7 +157,6 @@ static void test_timeline__writes_an_array(void **state)
 /* Records that end exactly at the end of a page, and one byte before and after it. */
 static void test_timeline__fills_pages_exactly(void **state)
 {
-    (void)state;
     for (int off = -3; off <= 3; ++off) {
         ndr_timeline timeline;
         assert_int_equal(ndr_timeline_open(&timeline, "pages.json"), 0);
@@ -178,7 +172,6 @@ static void test_timeline__fills_pages_exactly(void **state)
 
 static void test_timeline__continues_the_latest_file_of_the_process(void **state)
 {
-    (void)state;
     for (unsigned round = 0; round < 50; ++round) {
         ndr_timeline timeline;
         assert_int_equal(ndr_timeline_open(&timeline, "rounds.json"), 0);
@@ -191,7 +184,6 @@ static void test_timeline__continues_the_latest_file_of_the_process(void **state
 
 static void test_timeline__starts_anew_if_its_file_was_changed(void **state)
 {
-    (void)state;
     ndr_timeline timeline;
     for (unsigned round = 0; round < 2; ++round) {
         assert_int_equal(ndr_timeline_open(&timeline, "changed.json"), 0);
@@ -204,7 +196,6 @@ static void test_timeline__starts_anew_if_its_file_was_changed(void **state)
 
 static void test_timeline__refuses_a_path_that_it_cannot_write(void **state)
 {
-    (void)state;
     ndr_timeline timeline;
     assert_int_not_equal(ndr_timeline_open(&timeline, "nowhere/a.json"), 0);
     assert_int_not_equal(ndr_timeline_open(&timeline, "."), 0);
@@ -215,7 +206,6 @@ static void test_timeline__refuses_a_path_that_it_cannot_write(void **state)
 /* A file may not grow past the limit of the process; a write there would end it with a signal. */
 static void test_timeline__stops_at_the_limit_for_files(void **state)
 {
-    (void)state;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const pid_t child = fork();
@@ -237,7 +227,6 @@ static void test_timeline__stops_at_the_limit_for_files(void **state)
 
 static void test_timeline__is_valid_on_a_full_disk(void **state)
 {
-    (void)state;
     for (int passing = 1; passing < 6; ++passing) {
         ndr_timeline timeline;
         assert_int_equal(ndr_timeline_open(&timeline, "full.json"), 0);
@@ -254,7 +243,6 @@ static void test_timeline__is_valid_on_a_full_disk(void **state)
 /* Killed at many moments while it writes, whatever else the machine does: the file is an array without its bracket. */
 static void test_timeline__is_valid_after_a_kill(void **state)
 {
-    (void)state;
     unsigned long written = 0;
     for (unsigned round = 0; round < 20; ++round) {
         int ready[2];

@@ -50,7 +50,6 @@ static void do_known_work(void)
 
 static void test_trace__counts_commands_in_a_table(void **state)
 {
-    (void)state;
     open_traced(NULL);
     do_known_work();
     assert_string_equal(table, "");
@@ -67,7 +66,6 @@ static void test_trace__counts_commands_in_a_table(void **state)
 
 static void test_trace__writes_a_timeline(void **state)
 {
-    (void)state;
     open_traced("known.json");
     do_known_work();
     close_traced();
@@ -89,7 +87,6 @@ static void test_trace__writes_a_timeline(void **state)
 /* The device's times lie between the call that enqueued the work and the end of the wait for it. */
 static void test_trace__maps_the_devices_times_to_the_hosts(void **state)
 {
-    (void)state;
     open_traced("mapped.json");
     do_known_work();
     close_traced();
@@ -112,7 +109,6 @@ static void test_trace__maps_the_devices_times_to_the_hosts(void **state)
 
 static void test_trace__numbers_commands(void **state)
 {
-    (void)state;
     open_traced("numbers.json");
     ndr_kernel *plane;
     ndr_buffer *x;
@@ -141,7 +137,6 @@ static void test_trace__numbers_commands(void **state)
 /* In one row nothing overlaps, except in the eighth, which takes the rest; times are printed in ns. */
 static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
 {
-    (void)state;
     open_traced("rows.json");
     do_known_work();
     close_traced();
@@ -154,7 +149,6 @@ static void test_trace__shows_a_queue_as_rows_without_overlap(void **state)
 
 static void test_trace__numbers_queues_and_contexts(void **state)
 {
-    (void)state;
     ndr_context *other;
     ndr_queue *second, *third;
     ndr_event *mark;
@@ -193,7 +187,6 @@ static void test_trace__numbers_queues_and_contexts(void **state)
 
 static void test_trace__tells_the_bytes_of_rectangles(void **state)
 {
-    (void)state;
     open_traced("rectangles.json");
     ndr_buffer *x;
     int host[ITEMS] = { 0 };
@@ -219,7 +212,6 @@ static void test_trace__tells_the_bytes_of_rectangles(void **state)
 
 static void test_trace__tells_the_bytes_of_images(void **state)
 {
-    (void)state;
     cl_bool has_images = CL_FALSE;
     assert_int_equal(clGetDeviceInfo(context->device, CL_DEVICE_IMAGE_SUPPORT, sizeof has_images, &has_images, NULL),
                      CL_SUCCESS);
@@ -251,7 +243,6 @@ static void test_trace__tells_the_bytes_of_images(void **state)
 
 static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
 {
-    (void)state;
     enum { MARKS = 100 };
     open_traced("unfinished.json");
     ndr_kernel *spin;
@@ -272,7 +263,6 @@ static void test_trace__waits_for_the_work_of_a_context_that_ends(void **state)
 
 static void test_trace__shows_operations_with_their_row(void **state)
 {
-    (void)state;
     enum { N = 4097, M = 8 };
     open_traced("operations.json");
     ndr_buffer *in, *out;
@@ -317,7 +307,6 @@ static void test_trace__shows_operations_with_their_row(void **state)
 
 static void test_trace__shows_regions_within_regions(void **state)
 {
-    (void)state;
     open_traced("regions.json");
     ndr_kernel *kernel = add_one();
     ndr_buffer *x;
@@ -362,7 +351,6 @@ static void test_trace__shows_regions_within_regions(void **state)
 
 static void test_trace__does_not_give_queues_times_for_the_user(void **state)
 {
-    (void)state;
     open_traced(NULL);
     ndr_event *mark;
     uint64_t ns;
@@ -374,7 +362,6 @@ static void test_trace__does_not_give_queues_times_for_the_user(void **state)
 
 static void test_trace__counts_commands_of_foreign_queues_without_times(void **state)
 {
-    (void)state;
     cl_int error;
     ndr_queue *foreign;
     ndr_event *mark;
@@ -396,7 +383,6 @@ static void test_trace__counts_commands_of_foreign_queues_without_times(void **s
 
 static void test_trace__leaves_earlier_and_later_contexts_alone(void **state)
 {
-    (void)state;
     ndr_event *mark;
     open_traced("alone.json");
     assert_ok(ndr_queue_mark(queue, &mark)); /* of a context that was there before */
@@ -419,7 +405,6 @@ static void test_trace__leaves_earlier_and_later_contexts_alone(void **state)
 
 static void test_trace__refuses_what_it_cannot_start(void **state)
 {
-    (void)state;
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(NULL), "ndr_trace_start", "desc is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_trace_start(&(ndr_trace_desc){ 0 }),
                    "neither desc->has_table nor desc->file is set");
@@ -438,7 +423,6 @@ static void test_trace__refuses_what_it_cannot_start(void **state)
 
 static void test_trace__reads_the_words_of_the_environment(void **state)
 {
-    (void)state;
     ndr_trace_desc desc;
     static const struct {
         const char *words, *file;
@@ -468,7 +452,6 @@ static void test_trace__reads_the_words_of_the_environment(void **state)
 
 static void test_trace__is_started_by_the_environment(void **state)
 {
-    (void)state;
     char path[64];
     ndr_event *mark;
     set_env("NDR_TRACE", "process-%p.json");
@@ -519,7 +502,6 @@ static void *mark_many(void *nothing)
 
 static void test_trace__takes_many_threads(void **state)
 {
-    (void)state;
     skip_without(strcmp(device.platform, "Oclgrind") != 0,
                  "Oclgrind crashes where threads enqueue at the same time, as plain OpenCL shows");
     pthread_t threads[THREADS];
@@ -540,7 +522,6 @@ static void test_trace__takes_many_threads(void **state)
 /* The work waits for an event of the test, so that no command ends. */
 static void test_trace__keeps_a_limited_number_of_commands(void **state)
 {
-    (void)state;
     enum { LIMIT = 512, OVER = 100 };
     cl_int error;
     const size_t before = ndr_trace_max_pending;
@@ -579,7 +560,6 @@ static int mark_until_killed(void)
 
 static void test_trace__is_valid_after_a_kill(void **state)
 {
-    (void)state;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
@@ -614,7 +594,6 @@ static int leave(void)
 /* The same, with a trace of its own whose callback must not be called, and with a command that never ends. */
 static void abort_instead(const char *text, void *user)
 {
-    (void)text, (void)user;
     abort();
 }
 
@@ -699,7 +678,6 @@ static void read_table(const char *path)
 
 static void test_trace__has_what_was_read_if_the_process_ends_first(void **state)
 {
-    (void)state;
     set_env("NDR_TRACE", "table,left.json");
     run_itself("leave", "left.txt");
     restore_env();
@@ -715,7 +693,6 @@ static void test_trace__has_what_was_read_if_the_process_ends_first(void **state
 
 static void test_trace__is_written_before_earlier_handlers_of_exit(void **state)
 {
-    (void)state;
     set_env("NDR_TRACE", "crashed.json");
     run_itself("leave and crash", "crashed.txt");
     restore_env();
@@ -726,7 +703,6 @@ static void test_trace__is_written_before_earlier_handlers_of_exit(void **state)
 
 static void test_trace__goes_on_in_earlier_handlers_of_exit(void **state)
 {
-    (void)state;
     skip_without(strcmp(device.platform, "Oclgrind") != 0,
                  "Oclgrind crashes if it is called by a handler of exit() that is older than it");
     set_env("NDR_TRACE", "table,handler.json");
@@ -741,7 +717,6 @@ static void test_trace__goes_on_in_earlier_handlers_of_exit(void **state)
 
 static void test_trace__has_records_if_the_process_ends_at_once(void **state)
 {
-    (void)state;
     set_env("NDR_TRACE", "at_once.json");
     run_itself("leave at once", "at_once.txt");
     restore_env();
@@ -752,7 +727,6 @@ static void test_trace__has_records_if_the_process_ends_at_once(void **state)
 
 static void test_trace__does_not_call_back_when_the_process_ends(void **state)
 {
-    (void)state;
     run_itself("leave a callback", "callback.txt");
     read_slices("callback.json", "");
     assert_int_equal(count_slices("kernel", "add_one"), LAUNCHES);
@@ -773,7 +747,6 @@ static void test_trace__does_not_call_back_when_the_process_ends(void **state)
 
 static void test_trace__without_a_context_says_nothing(void **state)
 {
-    (void)state;
     run_itself("leave nothing", "nothing.txt");
     read_slices("nothing.json", "");
     assert_int_equal(slice_count, 0);
@@ -783,7 +756,6 @@ static void test_trace__without_a_context_says_nothing(void **state)
 
 static void test_trace__is_not_written_by_a_child_made_by_fork(void **state)
 {
-    (void)state;
     set_env("NDR_TRACE", "table,child.json");
     run_itself("leave a child", "child.txt");
     restore_env();
@@ -799,7 +771,6 @@ static void test_trace__is_not_written_by_a_child_made_by_fork(void **state)
 /* What a child made by fork() does with an inherited context changes nothing in its parent's file. */
 static void test_trace__ignores_a_child_made_by_fork(void **state)
 {
-    (void)state;
     ndr_event *mark;
     open_traced("fork.json");
     const pid_t child = fork();

@@ -21,7 +21,6 @@ static ndr_kernel *put, *sum;
 
 static int open_checked(void **state)
 {
-    (void)state;
     const ndr_context_desc desc = { .check = NDR_CHECK_ON };
     if (ndr_context_create_with(&desc, &context) != NDR_OK || ndr_queue_create(context, NULL, &queue) != NDR_OK
         || ndr_context_get_device(context, &device) != NDR_OK)
@@ -47,7 +46,6 @@ typedef struct scene {
 static ndr_status create(scene *s)
 {
     ndr_buffer *made = NULL;
-    (void)s;
     const ndr_status status = ndr_buffer_create(context, BYTES, &made);
     ndr_buffer_destroy(made);
     return status;
@@ -74,7 +72,6 @@ static ndr_status map(scene *s)
 static ndr_status report(scene *s)
 {
     char text[256];
-    (void)s;
     return ndr_context_get_check_report(context, sizeof text, text, NULL);
 }
 
@@ -130,7 +127,6 @@ static ndr_status run_call(void *scene_)
 
 static void test_turns__let_a_host_task_call_everything(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NDR_COUNT_OF(calls); ++i)
         for (int reduces = 0; reduces < 2; ++reduces) {
             scene s = open_scene();
@@ -156,7 +152,6 @@ static void *call_and_open_gate(void *scene_)
 
 static void test_turns__let_another_thread_call_everything_before_it_ends_an_event(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NDR_COUNT_OF(calls); ++i) {
         scene s = open_scene();
         pthread_t thread;
@@ -191,7 +186,6 @@ static ndr_status write_outside(void *culprit_)
 
 static void test_turns__name_the_launch_of_a_host_task(void **state)
 {
-    (void)state;
     scene s = open_scene();
     culprit c = { .s = &s };
     assert_ok(ndr_host_task(s.line, write_outside, &c, NULL));
@@ -211,7 +205,6 @@ static ndr_status write_outside_behind_itself(void *scene_)
 /* That launch cannot be waited for: it starts when the task has ended. */
 static void test_turns__name_two_launches_if_one_was_not_waited_for(void **state)
 {
-    (void)state;
     scene s = open_scene();
     ndr_event *task;
     assert_ok(ndr_host_task(s.line, write_outside_behind_itself, &s, &task));
@@ -256,7 +249,6 @@ static void *launch_then_open_gate(void *scene_)
 
 static void test_turns__go_to_others_while_a_launch_cannot_start(void **state)
 {
-    (void)state;
     scene s = open_scene();
     pthread_t thread;
     void *right;
@@ -289,7 +281,6 @@ static cl_int CL_API_CALL enqueue_task_and_set(cl_kernel kernel, cl_uint index, 
 
 static void test_turns__a_host_task_needs_no_workspace_that_is_lent(void **state)
 {
-    (void)state;
     scene s = open_scene();
     ndr_buffer *ones = buffer_of(sizeof(int32_t[4]), (const int32_t[4]){ 1, 1, 1, 1 });
     ndr_buffer *out = buffer_of(sizeof(int32_t), NULL);
@@ -329,7 +320,6 @@ static void listen_for(char *part)
 
 static void test_turns__warn_of_a_kernel_that_does_not_end(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(sizeof(int32_t), &(int32_t){ 0 });
     ndr_kernel *spin = kernel_of(plain_kernels, "spin");
     const int64_t usual = ndr_long_wait_ns;
@@ -352,7 +342,6 @@ static void *open_gate_after_warning(void *gate)
 
 static void test_turns__warn_of_an_event_that_nobody_ends(void **state)
 {
-    (void)state;
     scene s = open_scene();
     pthread_t thread;
     void *right;

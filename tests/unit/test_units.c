@@ -23,7 +23,6 @@ static void check_options(unsigned capability, bool is_linked, const char *file,
 
 static void test_units__depend_on_the_compute_capability(void **state)
 {
-    (void)state;
     static const char tiles[] = "ndr/matrix.clh", ptx[] = "-w -DNDR_PTX=1", teams[] = " -DNDR_PTX_TARGET=sm_90a";
     check_options(0, false, tiles, ptx, "");
     check_options(750, false, tiles, ptx, "");

@@ -44,7 +44,6 @@ static void assert_holds(ndr_buffer *buffer, const void *wanted, size_t size_byt
 
 static void test_view__shows_its_bytes_of_the_buffer(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 127, 128, 129, 1009, 4096, 4097 };
     unsigned char *wanted = count_up(4 * align + 5000);
     ndr_buffer *whole = buffer_of(4 * align + 5000, wanted);
@@ -60,7 +59,6 @@ static void test_view__shows_its_bytes_of_the_buffer(void **state)
 
 static void test_view__of_a_view_is_one_of_the_buffer(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(8 * align);
     ndr_buffer *whole = buffer_of(8 * align, wanted);
     ndr_buffer *outer = view_of(whole, 2 * align, 5 * align), *inner = view_of(outer, 3 * align, align + 7);
@@ -77,7 +75,6 @@ static void test_view__of_a_view_is_one_of_the_buffer(void **state)
 
 static void test_view__of_0_bytes_may_start_anywhere(void **state)
 {
-    (void)state;
     const int wanted = 5;
     ndr_buffer *whole = buffer_of(sizeof wanted, &wanted);
     for (size_t at = 0; at <= sizeof wanted; ++at) {
@@ -91,7 +88,6 @@ static void test_view__of_0_bytes_may_start_anywhere(void **state)
 
 static void test_view__refuses_what_does_not_fit(void **state)
 {
-    (void)state;
     ndr_buffer *whole = buffer_of(2 * align, NULL), *view = NULL;
     char end[80];
     snprintf(end, sizeof end, "%zu bytes from byte %zu reach past the end of a buffer of %zu", align + 1, align, 2 * align);
@@ -107,7 +103,6 @@ static void test_view__refuses_what_does_not_fit(void **state)
 
 static void test_view__refuses_an_offset_that_is_not_aligned(void **state)
 {
-    (void)state;
     skip_without(align > 1, "a view may start at any byte of this device");
     ndr_buffer *whole = buffer_of(4 * align, NULL), *view = NULL;
     char given[64], limit[96], advice[64];
@@ -125,7 +120,6 @@ static void test_view__refuses_an_offset_that_is_not_aligned(void **state)
 
 static void test_view__is_an_argument_of_launches(void **state)
 {
-    (void)state;
     enum { N = 97 };
     int wanted[N], none[N] = { 0 };
     for (int i = 0; i < N; ++i) wanted[i] = i;
@@ -147,7 +141,6 @@ static void test_view__is_an_argument_of_launches(void **state)
 
 static void test_view__is_an_operand_of_operations(void **state)
 {
-    (void)state;
     enum { N = 4097 };
     static int ones[N];
     for (int i = 0; i < N; ++i) ones[i] = i % 3;
@@ -170,7 +163,6 @@ static void test_view__is_an_operand_of_operations(void **state)
 
 static void test_view__is_filled_and_copied(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(6 * align);
     ndr_buffer *whole = buffer_of(6 * align, wanted);
     ndr_buffer *low = view_of(whole, align, 2 * align), *high = view_of(whole, 4 * align, 2 * align);
@@ -192,7 +184,6 @@ static void test_view__is_filled_and_copied(void **state)
 
 static void test_view__over_host_memory_shows_there_when_mapped(void **state)
 {
-    (void)state;
     const size_t size_bytes = (2 * align + 4095) / 4096 * 4096;
     unsigned char *host = aligned_alloc(4096, size_bytes);
     assert_non_null(host);
@@ -218,7 +209,6 @@ static void test_view__over_host_memory_shows_there_when_mapped(void **state)
 
 static void test_view__copy_refuses_views_that_overlap(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(4 * align);
     ndr_buffer *whole = buffer_of(4 * align, wanted);
     ndr_buffer *low = view_of(whole, 0, 3 * align), *high = view_of(whole, align, 3 * align);
@@ -246,7 +236,6 @@ static ndr_status sum_into(ndr_buffer *input, size_t count, ndr_buffer *output, 
 
 static void test_view__operations_refuse_views_that_overlap(void **state)
 {
-    (void)state;
     unsigned char *zeros = calloc(1, 4 * align);
     assert_non_null(zeros);
     ndr_buffer *whole = buffer_of(4 * align, zeros);
@@ -269,7 +258,6 @@ static void test_view__operations_refuse_views_that_overlap(void **state)
 
 static void test_view__mapped_keeps_the_device_from_its_bytes(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(4 * align), byte = 1;
     ndr_buffer *whole = buffer_of(4 * align, wanted);
     ndr_buffer *view = view_of(whole, align, align), *around = view_of(whole, 0, 2 * align),
@@ -300,7 +288,6 @@ static void test_view__mapped_keeps_the_device_from_its_bytes(void **state)
 
 static void test_view__is_kept_from_the_device_by_a_mapping_of_its_buffer(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(4 * align);
     ndr_buffer *whole = buffer_of(4 * align, wanted);
     ndr_buffer *low = view_of(whole, 0, align), *high = view_of(whole, 2 * align, align);
@@ -319,7 +306,6 @@ static void test_view__is_kept_from_the_device_by_a_mapping_of_its_buffer(void *
 
 static void test_view__destroyed_while_mapped_is_unmapped(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(2 * align);
     ndr_buffer *whole = buffer_of(2 * align, wanted), *view = view_of(whole, 0, align), *other = view_of(whole, align, 8);
     void *host, *kept;
@@ -339,7 +325,6 @@ static void test_view__destroyed_while_mapped_is_unmapped(void **state)
  * while a command uses the buffer. */
 static void test_view__is_destroyed_while_its_buffer_is_used(void **state)
 {
-    (void)state;
     const int32_t rounds = quick() ? 20 : 2000;
     ndr_buffer *whole = buffer_of(4 * align, NULL);
     for (int32_t i = 1; i <= rounds; ++i) {
@@ -360,7 +345,6 @@ static void test_view__is_destroyed_while_its_buffer_is_used(void **state)
 
 static void test_view__is_a_sub_buffer_for_opencl(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(4 * align);
     ndr_buffer *whole = buffer_of(4 * align, wanted), *view = view_of(whole, align, align + 3);
     size_t size_bytes = 0;
@@ -378,7 +362,6 @@ static void test_view__is_a_sub_buffer_for_opencl(void **state)
 /* A buffer over OpenCL's sub-buffer: views of it are views of the whole memory, and overlap is found. */
 static void test_view__of_a_foreign_sub_buffer_is_one_of_its_memory(void **state)
 {
-    (void)state;
     unsigned char *wanted = count_up(4 * align);
     cl_int error;
     cl_mem memory = clCreateBuffer(ndr_context_cl(context), CL_MEM_COPY_HOST_PTR, 4 * align, wanted, &error);
@@ -456,7 +439,6 @@ static void do_something(uint64_t *seed, const modelled *views, unsigned char *m
 
 static void test_view__random_ones_hold_what_a_model_holds(void **state)
 {
-    (void)state;
     const uint64_t first = number_from_env("NDR_TEST_SEED", 1);
     for (uint64_t s = first; s < first + (quick() ? 2 : 20); ++s) {
         print_message("seed %llu\n", (unsigned long long)s);

@@ -42,7 +42,6 @@ static unsigned left_of(const waiting *w) { return atomic_load(&w->context->spin
 
 static void test_wait__spins_each_time_while_work_ends_soon(void **state)
 {
-    (void)state;
     waiting w = begin(true, 0);
     cl_event event = user_event(&w);
     assert_int_equal(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
@@ -57,7 +56,6 @@ static void test_wait__spins_each_time_while_work_ends_soon(void **state)
 
 static void test_wait__spins_less_and_less_often_on_work_that_does_not_end(void **state)
 {
-    (void)state;
     waiting w = begin(true, 0);
     cl_event event = user_event(&w);
     for (unsigned spin = 1; spin <= 12; ++spin) {
@@ -80,7 +78,6 @@ static void test_wait__spins_less_and_less_often_on_work_that_does_not_end(void 
 
 static void test_wait__treats_failed_work_as_ended(void **state)
 {
-    (void)state;
     waiting w = begin(true, 0);
     cl_event event = user_event(&w);
     assert_int_equal(clSetUserEventStatus(event, CL_OUT_OF_RESOURCES), CL_SUCCESS);
@@ -92,7 +89,6 @@ static void test_wait__treats_failed_work_as_ended(void **state)
 
 static void test_wait__does_not_spin_on_other_devices(void **state)
 {
-    (void)state;
     waiting w = begin(false, 0);
     cl_event event = user_event(&w);
     ndr_spin_on_event(w.context, 0, event);
@@ -105,7 +101,6 @@ static void test_wait__does_not_spin_on_other_devices(void **state)
 
 static void test_wait__sleeps_on_cpus_only(void **state)
 {
-    (void)state;
     if (device.type != NDR_DEVICE_TYPE_CPU) assert_false(context->caps.wait_sleeps);
     char words[1 << 14] = { 0 };
     (void)clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof words - 1, words, NULL);
@@ -125,7 +120,6 @@ static void launch(const waiting *w, ndr_buffer *x, int times)
 
 static void test_wait__keeps_the_event_of_the_last_of_a_few_launches(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for(); /* in that case the queue keeps no event */
     waiting w = begin(true, 0);
     const int zeros[3] = { 0 };
@@ -239,7 +233,6 @@ static void watch_wait(const waiting *w, int which, unsigned pending)
 
 static void test_wait__with_spin_ns_below_0_never_polls(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for(); /* checking reads the state of events */
     const int64_t times[] = { -1, INT64_MIN };
     for (int i = 0; i < 2; ++i) {
@@ -256,7 +249,6 @@ static void test_wait__with_spin_ns_below_0_never_polls(void **state)
 
 static void test_wait__with_spin_ns_polls_on_every_device_until_the_work_ends(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     enum { RUNNING = 1000 };
     for (int wait_sleeps = 0; wait_sleeps <= 1; ++wait_sleeps) {
@@ -273,7 +265,6 @@ static void test_wait__with_spin_ns_polls_on_every_device_until_the_work_ends(vo
 
 static void test_wait__with_spin_ns_has_a_limit_and_no_backoff(void **state)
 {
-    (void)state;
     waiting w = begin(true, 1);
     const cl_event event = user_event(&w);
     real = ndr_cl;
@@ -295,7 +286,6 @@ static void test_wait__with_spin_ns_has_a_limit_and_no_backoff(void **state)
 
 static void test_wait__with_spin_ns_keeps_the_event_of_each_launch(void **state)
 {
-    (void)state;
     skip_where_launches_are_waited_for();
     waiting w = begin(false, INT64_MAX);
     const int zeros[3] = { 0 };
@@ -316,7 +306,6 @@ static void test_wait__with_spin_ns_keeps_the_event_of_each_launch(void **state)
 /* The event flushes the queue before it polls, so it holds a reference. */
 static void test_wait__with_spin_ns_is_possible_after_the_queue_is_destroyed(void **state)
 {
-    (void)state;
     waiting w = begin(false, INT64_MAX);
     ndr_event *mark;
     assert_ok(ndr_queue_mark(w.queue, &mark));
@@ -357,19 +346,16 @@ static void check_results(bool wait_sleeps, int64_t spin_ns)
 
 static void test_wait__gives_results_after_spinning(void **state)
 {
-    (void)state;
     check_results(true, 0);
 }
 
 static void test_wait__gives_results_without_spinning(void **state)
 {
-    (void)state;
     check_results(false, 0);
 }
 
 static void test_wait__gives_results_with_spin_ns(void **state)
 {
-    (void)state;
     check_results(false, 100);
     check_results(true, -1);
 }

@@ -235,39 +235,33 @@ static void check_type(ndr_dtype dtype, const char *cl_name)
 
 static void test_atomic__on_int_loses_nothing(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_I32, "int");
 }
 
 static void test_atomic__on_uint_loses_nothing(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_U32, "uint");
 }
 
 static void test_atomic__on_float_loses_nothing(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_F32, "float");
 }
 
 static void test_atomic__on_long_loses_nothing(void **state)
 {
-    (void)state;
     skip_without(device.has_int64_atomics, "the device has no 64-bit atomics");
     check_type(NDR_DTYPE_I64, "long");
 }
 
 static void test_atomic__on_ulong_loses_nothing(void **state)
 {
-    (void)state;
     skip_without(device.has_int64_atomics, "the device has no 64-bit atomics");
     check_type(NDR_DTYPE_U64, "ulong");
 }
 
 static void test_atomic__on_double_loses_nothing(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     skip_without(device.has_int64_atomics, "the device has no 64-bit atomics");
     check_type(NDR_DTYPE_F64, "double");
@@ -320,7 +314,6 @@ static const char alone[] =
 
 static void test_atomic__gives_what_was_there_before(void **state)
 {
-    (void)state;
     int32_t x = 10, was[13];
     ndr_buffer *location = buffer_of(sizeof x, &x), *answers = buffer_of(sizeof was, NULL);
     assert_ok(ndr_launch(queue, kernel_of(alone, "steps"), ndr_range_1d(1), location, answers));
@@ -333,7 +326,6 @@ static void test_atomic__gives_what_was_there_before(void **state)
 /* Bits are compared: -0 is not 0, and a NaN equals itself. */
 static void test_atomic__compares_bits_of_floats(void **state)
 {
-    (void)state;
     float x = 1, was[10];
     ndr_buffer *location = buffer_of(sizeof x, &x), *answers = buffer_of(sizeof was, NULL);
     assert_ok(ndr_launch(queue, kernel_of(alone, "float_steps"), ndr_range_1d(1), location, answers));
@@ -359,7 +351,6 @@ static void check_extremes(const float *v, size_t count, float start, float min,
 
 static void test_atomic__leaves_nan_out_of_minima_and_maxima(void **state)
 {
-    (void)state;
     const float mixed[] = { NAN, 2, -NAN, -3, NAN }, nothing[] = { NAN, NAN, -NAN };
     const float wide[] = { INFINITY, -INFINITY, NAN };
     check_extremes(mixed, 5, NAN, -3, 2, NAN);
@@ -392,7 +383,6 @@ static void check_does_not_build(const char *parameter, const char *call)
 
 static void test_atomic__does_not_build_with_types_that_have_none(void **state)
 {
-    (void)state;
     check_does_not_build("global char *x", "ndr_atomic_fetch_add(x, 1)");
     check_does_not_build("global ushort *x", "ndr_atomic_load(x)");
     check_does_not_build("global float *x", "ndr_atomic_fetch_xor(x, 1)");
@@ -406,7 +396,6 @@ static void test_atomic__does_not_build_with_types_that_have_none(void **state)
 
 static void test_atomic__does_not_build_with_a_fraction_for_an_integer(void **state)
 {
-    (void)state;
     static const char *const calls[] = {
         "ndr_atomic_store(x, v)",     "ndr_atomic_exchange(x, v)",  "ndr_atomic_fetch_add(x, v)",
         "ndr_atomic_fetch_sub(x, v)", "ndr_atomic_fetch_min(x, v)", "ndr_atomic_fetch_max(x, v)",
@@ -435,7 +424,6 @@ static void test_atomic__does_not_build_with_a_fraction_for_an_integer(void **st
 
 static void test_atomic__does_not_build_with_a_vector(void **state)
 {
-    (void)state;
     check_is_refused("global int *x", "ndr_atomic_fetch_add(x, (int2)(1, 2))", ": ndr_atomic_fetch_add " FITS);
     check_is_refused("global float4 *x", "ndr_atomic_store(x, x[1])", "of a vector, take one component");
 }
@@ -443,7 +431,6 @@ static void test_atomic__does_not_build_with_a_vector(void **state)
 /* At the end each location holds its number, whatever type the values have. */
 static void test_atomic__converts_numbers_that_fit(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of("#include <ndr/atomic.clh>\n"
                                    "kernel void numbers(global int *i, global uint *u, global float *f, NDR_RANGE(1))\n"
                                    "{\n"

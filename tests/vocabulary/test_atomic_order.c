@@ -127,7 +127,6 @@ static void check_functions(const element_type *type, const char *order, const c
 
 static void test_atomic_order__has_every_function_and_type_within_a_group(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
         if (!device_has(&types[t])) continue;
         check_functions(&types[t], "ACQ_REL", "ACQUIRE", "RELEASE", "WORK_GROUP", "");
@@ -136,7 +135,6 @@ static void test_atomic_order__has_every_function_and_type_within_a_group(void *
 
 static void test_atomic_order__has_every_order_within_a_group(void **state)
 {
-    (void)state;
     check_functions(&types[0], "RELAXED", "RELAXED", "RELAXED", "SUB_GROUP", "");
     check_functions(&types[0], "RELAXED", "RELAXED", "RELAXED", "DEVICE", "");
     check_functions(&types[0], "ACQUIRE", "ACQUIRE", "RELEASE", "SUB_GROUP", "");
@@ -145,14 +143,12 @@ static void test_atomic_order__has_every_order_within_a_group(void **state)
 
 static void test_atomic_order__works_as_opencl_c_1_2(void **state)
 {
-    (void)state;
     check_functions(&types[0], "ACQ_REL", "ACQUIRE", "RELEASE", "WORK_GROUP", "-cl-std=CL1.2");
     check_functions(&types[2], "ACQ_REL", "ACQUIRE", "RELEASE", "WORK_GROUP", "-cl-std=CL1.2");
 }
 
 static void test_atomic_order__has_every_function_across_the_device(void **state)
 {
-    (void)state;
     skip_without(builds(DEVICE_ORDER), ndr_last_error());
     check_functions(&types[1], "ACQ_REL", "ACQUIRE", "RELEASE", "DEVICE", "");
     check_functions(&types[2], "ACQ_REL", "ACQUIRE", "RELEASE", "DEVICE", "");
@@ -160,7 +156,6 @@ static void test_atomic_order__has_every_function_across_the_device(void **state
 
 static void test_atomic_order__has_one_order_for_all(void **state)
 {
-    (void)state;
     skip_without(builds(ONE_ORDER), ndr_last_error());
     check_functions(&types[0], "SEQ_CST", "SEQ_CST", "SEQ_CST", "DEVICE", "");
     check_functions(&types[2], "SEQ_CST", "SEQ_CST", "SEQ_CST", "WORK_GROUP", "");
@@ -171,7 +166,6 @@ static void test_atomic_order__has_one_order_for_all(void **state)
 /* The last item of a group to arrive adds up what the others wrote before they arrived, without a barrier. */
 static void test_atomic_order__hands_writes_over_within_a_group(void **state)
 {
-    (void)state;
     skip_without(!quick(), "Oclgrind knows no order but a barrier's, and calls this a race");
     static const char source[] =
         "#include \"ndr/ndr.clh\"\n"
@@ -220,7 +214,6 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
 /* The last group to arrive adds up what the other groups' leaders wrote before they arrived. */
 static void test_atomic_order__hands_writes_over_between_groups(void **state)
 {
-    (void)state;
     skip_without(builds(DEVICE_ORDER), ndr_last_error());
     ndr_kernel *kernel = kernel_of(
         "#include \"ndr/ndr.clh\"\n"
@@ -303,7 +296,6 @@ static unsigned count_too_early(const char *fence)
 
 static void test_atomic_fence__of_one_order_keeps_a_read_behind_a_write(void **state)
 {
-    (void)state;
     skip_without(builds(ONE_ORDER), ndr_last_error());
     print_message("without a fence both groups read too early in %u rounds\n", count_too_early(""));
     assert_int_equal(count_too_early(ONE_ORDER), 0);
@@ -311,7 +303,6 @@ static void test_atomic_fence__of_one_order_keeps_a_read_behind_a_write(void **s
 
 static void test_atomic_fence__needs_nothing_for_one_item(void **state)
 {
-    (void)state;
     assert_ok(try_statement("ndr_atomic_fence(NDR_ACQ_REL, NDR_SCOPE_WORK_ITEM)", NULL));
     assert_ok(try_statement("ndr_atomic_fence(NDR_RELAXED, NDR_SCOPE_DEVICE)", NULL));
     assert_ok(try_statement("ndr_atomic_fence(NDR_RELEASE, NDR_SCOPE_SUB_GROUP)", NULL));
@@ -325,7 +316,6 @@ static void test_atomic_fence__needs_nothing_for_one_item(void **state)
 
 static void test_atomic_order__refuses_scopes_that_make_no_sense(void **state)
 {
-    (void)state;
     REFUSED("e = ndr_atomic_load(p, NDR_RELAXED, NDR_SCOPE_WORK_ITEM)", "NDR_SCOPE_WORK_ITEM is for fences");
     REFUSED("e = ndr_atomic_fetch_add(q, 1, NDR_RELAXED, NDR_SCOPE_WORK_ITEM)", "NDR_SCOPE_WORK_ITEM is for fences");
     REFUSED("ndr_atomic_store(p, 1, NDR_RELAXED, NDR_SCOPE_SYSTEM)", "NDR_SCOPE_SYSTEM: a buffer belongs to one device");
@@ -334,14 +324,12 @@ static void test_atomic_order__refuses_scopes_that_make_no_sense(void **state)
 
 static void test_atomic_order__takes_any_wider_scope_for_the_group_in_local_memory(void **state)
 {
-    (void)state;
     assert_ok(try_statement("e = ndr_atomic_fetch_add(q, 1, NDR_ACQ_REL, NDR_SCOPE_DEVICE)", "-cl-std=CL1.2"));
     assert_ok(try_statement("e = ndr_atomic_fetch_add(q, 1, NDR_ACQ_REL, NDR_SCOPE_SYSTEM)", NULL));
 }
 
 static void test_atomic_order__refuses_orders_that_a_function_cannot_have(void **state)
 {
-    (void)state;
     REFUSED("e = ndr_atomic_load(p, NDR_RELEASE, NDR_SCOPE_WORK_GROUP)", "a load takes NDR_RELAXED, NDR_ACQUIRE or");
     REFUSED("e = ndr_atomic_load(q, NDR_ACQ_REL, NDR_SCOPE_WORK_GROUP)", "a load takes NDR_RELAXED, NDR_ACQUIRE or");
     REFUSED("ndr_atomic_store(p, 1, NDR_ACQUIRE, NDR_SCOPE_WORK_GROUP)", "a store takes NDR_RELAXED, NDR_RELEASE or");
@@ -350,7 +338,6 @@ static void test_atomic_order__refuses_orders_that_a_function_cannot_have(void *
 
 static void test_atomic_order__refuses_what_opencl_c_1_2_cannot_order(void **state)
 {
-    (void)state;
     skip_without(!builds("int ptx[NDR_PTX ? 1 : -1]"), "inline PTX orders in every language version");
     REFUSED_WITH("-cl-std=CL1.2", "ndr_atomic_store(p, 1, NDR_RELEASE, NDR_SCOPE_DEVICE)",
                  "NDR_SCOPE_DEVICE takes only NDR_RELAXED here");
@@ -363,7 +350,6 @@ static void test_atomic_order__refuses_what_opencl_c_1_2_cannot_order(void **sta
 
 static void test_atomic_order__wants_constants_in_their_places(void **state)
 {
-    (void)state;
     REFUSED("ndr_order o = { n }; e = ndr_atomic_load(p, o, NDR_SCOPE_DEVICE)", "order and scope are named in the call");
     REFUSED("ndr_order o = { n }; ndr_atomic_fence(o, NDR_SCOPE_DEVICE)", "order and scope are named in the call");
     REFUSED("e = ndr_atomic_load(p, NDR_SCOPE_DEVICE, NDR_RELAXED)", "no matching function");
@@ -371,7 +357,6 @@ static void test_atomic_order__wants_constants_in_their_places(void **state)
 
 static void test_atomic_order__refuses_other_pointers(void **state)
 {
-    (void)state;
     REFUSED("ndr_atomic_fetch_add((global short *)p, 1, NDR_RELAXED, NDR_SCOPE_DEVICE)", "atomics are for int, uint");
     REFUSED("ndr_atomic_store((local char *)q, 1, NDR_RELAXED, NDR_SCOPE_DEVICE)", "atomics are for int, uint");
     REFUSED("ndr_atomic_fetch_or((global float *)p, 1, NDR_RELAXED, NDR_SCOPE_DEVICE)",
@@ -383,7 +368,6 @@ static void test_atomic_order__refuses_other_pointers(void **state)
 
 static void test_atomic_order__is_32_bits_wide_where_the_rest_is_taken_away(void **state)
 {
-    (void)state;
     ndr_context *usual = context;
     set_env("NDR_DISABLE", "int64_atomics");
     const ndr_status status = ndr_context_create(NULL, &context);
@@ -410,7 +394,6 @@ static void test_atomic_order__is_32_bits_wide_where_the_rest_is_taken_away(void
 
 static void test_op__has_no_double_where_it_is_taken_away(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no double to take away");
     ndr_context *usual = context;
     set_env("NDR_DISABLE", "fp64");

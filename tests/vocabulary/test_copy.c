@@ -85,7 +85,6 @@ static void check_move(const element_type *type, size_t items, size_t n, size_t 
 
 static void test_copy__moves_any_number_of_elements(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 0, 1, 2, 6, 7, 8, 64, MOST };
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; ++c) {
         check_move(&types[4], 1, counts[c], 0, 0, "");
@@ -96,7 +95,6 @@ static void test_copy__moves_any_number_of_elements(void **state)
 
 static void test_copy__strides_on_the_global_side(void **state)
 {
-    (void)state;
     for (size_t n = 1; n <= 65; n += 16) {
         check_move(&types[4], 7, n, STRIDE, 0, "");
         check_move(&types[4], 7, n, 0, STRIDE, "");
@@ -107,7 +105,6 @@ static void test_copy__strides_on_the_global_side(void **state)
 
 static void test_copy__has_every_type(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; ++t) {
         if (!strcmp(types[t].name, "double") && !device.has_f64) continue;
         check_move(&types[t], 7, 20, 0, STRIDE, "");
@@ -123,7 +120,6 @@ static void test_copy__has_every_type(void **state)
 
 static void test_copy__moves_vectors(void **state)
 {
-    (void)state;
     static const char text[] =
         "#include \"ndr/ndr.clh\"\n"
         "#define VECTOR(T) kernel void move_##T(global T *to, global const T *from, local T *tile, ulong n, NDR_ND_RANGE(1)) \\\n"
@@ -169,7 +165,6 @@ static void test_copy__moves_vectors(void **state)
 
 static void test_copy__works_as_opencl_c_1_2(void **state)
 {
-    (void)state;
     /* PoCL 5.0 aborts the process, because its OpenCL C 1.2 lacks wait_group_events. */
     skip_without(context->caps.c_version < 300, "the device's own language is OpenCL C 3.0");
     check_move(&types[4], 7, 20, 2, STRIDE, "-cl-std=CL1.2");
@@ -179,7 +174,6 @@ static void test_copy__works_as_opencl_c_1_2(void **state)
 /* Both copies run at the same time, and the items work between their start and end. */
 static void test_copy__may_be_two_at_a_time(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = NULL;
     static const char two[] =
         "#include \"ndr/ndr.clh\"\n"

@@ -114,7 +114,6 @@ static void check_numbers(ndr_buffer *buffer, int32_t factor)
 /* The read waits for the launch; no other call has to. */
 static void test_facilities__a06_a_read_behind_a_launch_has_its_result(void **state)
 {
-    (void)state;
     ndr_buffer *x = numbers();
     for (int turn = 0; turn < 4; ++turn) assert_ok(ndr_launch(queue, kernel_of(kernels, "triple"), ndr_range_1d(N), x));
     check_numbers(x, 81);
@@ -122,7 +121,6 @@ static void test_facilities__a06_a_read_behind_a_launch_has_its_result(void **st
 
 static void test_facilities__a07_given_or_chosen_groups_give_the_same(void **state)
 {
-    (void)state;
     static const size_t locals[] = { 0, 1, 5, 12, 60 };
     for (size_t i = 0; i < sizeof locals / sizeof locals[0]; ++i) {
         ndr_kernel *kernel = kernel_of(kernels, "triple_in_groups");
@@ -170,7 +168,6 @@ static void triple_from_binary(ndr_buffer *x)
 
 static void test_facilities__a09_source_file_library_and_binary_work_side_by_side(void **state)
 {
-    (void)state;
     ndr_kernel *from_file = NULL;
     ndr_buffer *x = numbers(), *sum = buffer_of(sizeof(int32_t), NULL);
     write_file("triple.cl", kernels);
@@ -193,7 +190,6 @@ static void test_facilities__a09_source_file_library_and_binary_work_side_by_sid
 
 static void test_facilities__a11_a_kernel_knows_the_shape_of_an_array(void **state)
 {
-    (void)state;
     typedef struct shape {
         uint64_t rows, cols;
     } shape;
@@ -211,7 +207,6 @@ static void test_facilities__a11_a_kernel_knows_the_shape_of_an_array(void **sta
 
 static void test_facilities__a13_arrays_of_zeros_ones_and_counts_make_the_round_trip(void **state)
 {
-    (void)state;
     const float zero = 0, one = 1;
     float start[N], x[N];
     for (int i = 0; i < N; ++i) start[i] = (float)i / 7;
@@ -242,7 +237,6 @@ static void test_facilities__a13_arrays_of_zeros_ones_and_counts_make_the_round_
 /* The sliding windows of seeds/groups.cl, with the group sizes that the seed's option --wg takes. */
 static void test_facilities__a16_any_group_size_gives_the_same_product(void **state)
 {
-    (void)state;
     enum { SIDE = 23 };
     static const size_t sides[] = { 1, 2, 5, 16, 23 };
     static float x[SIDE * SIDE], first[SIDE * SIDE], c[SIDE * SIDE];
@@ -274,7 +268,6 @@ static void test_facilities__a16_any_group_size_gives_the_same_product(void **st
 /* libndr's ids and OpenCL's, which have the reverse order. */
 static void test_facilities__a28_opencl_s_own_queries_say_the_same(void **state)
 {
-    (void)state;
     enum { ROWS = 6, COLS = 12 };
     int32_t same[ROWS * COLS];
     ndr_nd_range range = ndr_nd_range_2d(ROWS, COLS, 2, 4);
@@ -290,7 +283,6 @@ static void test_facilities__a28_opencl_s_own_queries_say_the_same(void **state)
 /* Groups communicate through global atomics only. Each takes a number in the order in which the groups run. */
 static void test_facilities__a36_each_group_takes_its_own_ticket(void **state)
 {
-    (void)state;
     const size_t groups = quick() ? 200 : 20000;
     int32_t *ticket = malloc(groups * sizeof *ticket), zero = 0;
     char *taken = calloc(groups, 1);
@@ -310,7 +302,6 @@ static void test_facilities__a36_each_group_takes_its_own_ticket(void **state)
 /* Fences order memory but do not wait for other items. */
 static void test_facilities__a45_what_came_before_a_fence_is_seen_behind_one(void **state)
 {
-    (void)state;
     enum { MOST = 4096 };
     const size_t n = quick() ? 64 : MOST;
     static int32_t lost[MOST];
@@ -347,7 +338,6 @@ static void check_add(ndr_range range, size_t n, size_t grain)
 
 static void test_facilities__a67_one_kernel_serves_1_2_and_3_dimensions_in_any_grain(void **state)
 {
-    (void)state;
     check_add(ndr_range_1d(N), N, 1);
     check_add(ndr_range_2d(6, 10), N, 1);
     check_add(ndr_range_3d(3, 4, 5), N, 1);

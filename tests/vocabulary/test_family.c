@@ -749,7 +749,6 @@ static bool barriers_in_ifs_work(void)
 
 static void test_family__agrees_with_a_model_whatever_stands_in_a_row(void **state)
 {
-    (void)state;
     const uint64_t first = number_from_env("NDR_TEST_SEED", 30); /* 32 and 50 were wrong on PoCL 3.1 */
     const char *all = getenv("NDR_TEST_LONG");
     const size_t count = (size_t)number_from_env("NDR_TEST_KERNELS", all && *all ? 600 : quick() ? 4 : 24);
@@ -805,7 +804,6 @@ static void check_in_a_row(ndr_kernel *kernel, size_t count, uint32_t mode)
 
 static void test_family__three_in_a_row_see_the_same_condition(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(in_a_row, "sums");
     for (uint32_t mode = 0; mode < 3; ++mode) {
         check_in_a_row(kernel, 7, mode);

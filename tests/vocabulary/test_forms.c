@@ -108,19 +108,16 @@ static ndr_nd_range items_of_a_range(size_t n) { return (ndr_nd_range){ .global 
 
 static void test_forms__range_has_atomics(void **state)
 {
-    (void)state;
     check_draw("draw_range", items_of_a_range(101), 101);
 }
 
 static void test_forms__range_lets_an_item_return_early(void **state)
 {
-    (void)state;
     check_left("leave_range", items_of_a_range(24), NULL);
 }
 
 static void test_forms__range_keeps_private_variables(void **state)
 {
-    (void)state;
     int32_t got[37];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
     assert_ok(ndr_launch(queue, kernel_of(source, "keep_range"), ndr_range_1d(37), out));
@@ -139,7 +136,6 @@ static void test_forms__range_keeps_private_variables(void **state)
 
 static void test_forms__nd_range_has_atomics(void **state)
 {
-    (void)state;
     ndr_nd_range range = ndr_nd_range_1d(101, 8);
     range.edge = NDR_EDGE_SPLIT;
     check_draw("draw_nd_range", range, 101);
@@ -148,7 +144,6 @@ static void test_forms__nd_range_has_atomics(void **state)
 /* In a kernel without barriers, and after the last barrier. */
 static void test_forms__nd_range_lets_an_item_return_where_no_barrier_follows(void **state)
 {
-    (void)state;
     const ndr_arg t = ndr_local(int32_t, 8);
     check_left("leave_nd_range", ndr_nd_range_1d(24, 8), NULL);
     check_left("leave_last_barrier", ndr_nd_range_1d(24, 8), &t);
@@ -218,7 +213,6 @@ static const char hierarchical_source[] =
 
 static void test_forms__hierarchical_item_knows_where_it_is(void **state)
 {
-    (void)state;
     enum { ROWS = 6, COLS = 6 }; /* of items: (3, 2) groups of (2, 3) */
     uint64_t got[ROWS * COLS][14];
     ndr_buffer *out = buffer_of(sizeof got, memset(got, 0xff, sizeof got));
@@ -257,7 +251,6 @@ static size_t check_blocks(size_t n, size_t local)
 
 static void test_forms__hierarchical_takes_any_number_of_groups_and_elements(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 10, 61, 97, 101 }; /* in 1, 1, 7, 10 and 11 groups */
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
         assert_int_equal(check_blocks(sizes[k], 1), 1);
@@ -267,14 +260,12 @@ static void test_forms__hierarchical_takes_any_number_of_groups_and_elements(voi
 
 static void test_forms__hierarchical_leaves_the_group_size_to_the_library(void **state)
 {
-    (void)state;
     assert_in_range(check_blocks(61, 0), 2, 64);
     assert_int_equal(check_blocks(101, 0), check_blocks(61, 0));
 }
 
 static void test_forms__hierarchical_deals_units_to_groups(void **state)
 {
-    (void)state;
     enum { GROUPS = 3, MOST = 11 };
     const size_t units[] = { 2, 3, 7, 11, 0 };
     for (size_t k = 0; k < sizeof units / sizeof units[0]; ++k) {
@@ -292,14 +283,12 @@ static void test_forms__hierarchical_deals_units_to_groups(void **state)
 
 static void test_forms__hierarchical_has_atomics(void **state)
 {
-    (void)state;
     check_draw("draw_hierarchical", groups_1d(7, 4), 7 * 13);
 }
 
 /* Local memory passed by the host, declared in the kernel, and one variable for the group. */
 static void test_forms__hierarchical_has_local_memory(void **state)
 {
-    (void)state;
     const size_t locals[] = { 1, 4, 0 };
     for (size_t k = 0; k < sizeof locals / sizeof locals[0]; ++k) {
         int32_t x[33];
@@ -314,7 +303,6 @@ static void test_forms__hierarchical_has_local_memory(void **state)
 
 static void test_forms__hierarchical_lets_a_whole_group_return_at_group_scope(void **state)
 {
-    (void)state;
     int32_t x[20] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     assert_ok(ndr_launch(queue, kernel_of(source, "leave_hierarchical"), groups_1d(5, 4), buffer, 3));
@@ -325,7 +313,6 @@ static void test_forms__hierarchical_lets_a_whole_group_return_at_group_scope(vo
 
 static void test_forms__hierarchical_is_not_launched_over_a_range(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(4, NULL);
     assert_refused(
         NDR_BAD_RANGE,
@@ -396,13 +383,11 @@ static void check_together(const char *name, ndr_nd_range range)
 
 static void test_forms__nd_range_has_group_functions(void **state)
 {
-    (void)state;
     check_together("in_nd_range", ndr_nd_range_1d(33, 11));
 }
 
 static void test_forms__hierarchical_has_group_functions_at_group_scope(void **state)
 {
-    (void)state;
     check_together("in_hierarchical", groups_1d(3, 11));
 }
 
@@ -439,21 +424,18 @@ static void no_scope_builds(const char *statement, const char *named)
 
 static void test_forms__range_has_no_local_or_group_ids(void **state)
 {
-    (void)state;
     no_range_builds("x[0] = (int)ndr_local_id(it, 0);", NO_GROUP);
     no_range_builds("x[0] = (int)ndr_group_id(it, 0);", NO_GROUP);
 }
 
 static void test_forms__range_deals_no_units_to_groups(void **state)
 {
-    (void)state;
     no_range_builds("NDR_FOR_GROUPS(i, it, 4) x[i] = 1;", NO_GROUP);
     no_range_builds("NDR_FOR_LOCAL(i, it, 4) x[i] = 1;", NO_GROUP);
 }
 
 static void test_forms__range_has_no_group_functions(void **state)
 {
-    (void)state;
     no_range_builds("x[0] = ndr_reduce_over_group(it, x[0], NDR_PLUS);", "'ndr_reduce_over_group'");
     no_range_builds("x[0] = ndr_inclusive_scan_over_group(it, x[0], NDR_PLUS);", "'ndr_inclusive_scan_over_group'");
     no_range_builds("x[0] = ndr_any_of_group(it, x[0] > 0);", "'ndr_any_of_group'");
@@ -462,14 +444,12 @@ static void test_forms__range_has_no_group_functions(void **state)
 
 static void test_forms__range_has_no_code_that_runs_once_for_a_group(void **state)
 {
-    (void)state;
     no_range_builds("if (ndr_leader(it)) x[0] = 1;", NO_GROUP);
     no_range_builds("NDR_ONCE(it) { x[0] = 1; }", "ndr_item");
 }
 
 static void test_forms__hierarchical_has_no_group_functions_of_an_item(void **state)
 {
-    (void)state;
     no_scope_builds("{ x[0] = ndr_reduce_over_group(h, x[0], NDR_PLUS); }", "'ndr_reduce_over_group'");
     no_scope_builds("{ x[0] = ndr_exclusive_scan_over_group(h, x[0], NDR_PLUS); }", "'ndr_exclusive_scan_over_group'");
     no_scope_builds("{ x[0] = ndr_all_of_group(h, x[0] > 0); }", "'ndr_all_of_group'");
@@ -478,7 +458,6 @@ static void test_forms__hierarchical_has_no_group_functions_of_an_item(void **st
 
 static void test_forms__hierarchical_has_no_sub_groups(void **state)
 {
-    (void)state;
     no_scope_builds("{ (void)ndr_get_sub_group(h); }", "hierarchical kernels have no sub-groups");
     no_scope_builds("{ (void)ndr_get_sub_group(g); }", "a group has several sub-groups");
 }

@@ -54,14 +54,12 @@ static size_t largest_group(void)
 
 static void test_group__sums_in_groups_of_1_to_33(void **state)
 {
-    (void)state;
     const size_t most = fitting_group(kernel_of(sums, "sum"), 33);
     for (size_t group = 1; group <= most; group += quick() ? 4 : 1) check_sums(2 * group, group);
 }
 
 static void test_group__sums_in_groups_around_powers_of_two_and_in_primes(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 37,  61,  63,  64,  65,  97,  127, 128,  129,  251, 255,
                              256, 257, 509, 511, 512, 513, 521, 1021, 1023, 1024 };
     const size_t limit = quick() ? 100 : largest_group();
@@ -71,7 +69,6 @@ static void test_group__sums_in_groups_around_powers_of_two_and_in_primes(void *
 
 static void test_group__sums_in_the_largest_group_there_is(void **state)
 {
-    (void)state;
     const size_t largest = largest_group();
     check_sums(largest, largest);
     if (largest > 1 && !quick()) check_sums(largest - 1, largest - 1);
@@ -79,7 +76,6 @@ static void test_group__sums_in_the_largest_group_there_is(void **state)
 
 static void test_group__sums_in_smaller_groups_along_a_split_edge(void **state)
 {
-    (void)state;
     const size_t group = fitting_group(kernel_of(sums, "sum"), 64);
     check_sums(100, group);
     check_sums(group * (quick() ? 1 : 50) + 1, group); /* the last group is one item */
@@ -88,7 +84,6 @@ static void test_group__sums_in_smaller_groups_along_a_split_edge(void **state)
 
 static void test_group__gives_the_same_bits_every_time_and_in_every_group(void **state)
 {
-    (void)state;
     enum { LARGEST = 61, GROUPS = 7 };
     float x[GROUPS * LARGEST], first[GROUPS * LARGEST], got[GROUPS * LARGEST];
     uint64_t seed = 2;
@@ -253,41 +248,35 @@ static void check_type(ndr_dtype dtype)
 
 static void test_group__combines_integers_of_8_bits_by_any_operator(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_I8);
     check_type(NDR_DTYPE_U8);
 }
 
 static void test_group__combines_integers_of_16_bits_by_any_operator(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_I16);
     check_type(NDR_DTYPE_U16);
 }
 
 static void test_group__combines_integers_of_32_bits_by_any_operator(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_I32);
     check_type(NDR_DTYPE_U32);
 }
 
 static void test_group__combines_integers_of_64_bits_by_any_operator(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_I64);
     check_type(NDR_DTYPE_U64);
 }
 
 static void test_group__combines_f32_by_any_operator(void **state)
 {
-    (void)state;
     check_type(NDR_DTYPE_F32);
 }
 
 static void test_group__combines_f64_by_any_operator(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     check_type(NDR_DTYPE_F64);
 }
@@ -386,7 +375,6 @@ static void check_shape(ndr_nd_range range, unsigned suffix)
 
 static void test_group__may_have_1_to_3_dimensions(void **state)
 {
-    (void)state;
     for (unsigned any = 0; any < 2; ++any) { /* constant dimensions, then those of the launch */
         check_shape(ndr_nd_range_1d(20, 10), any ? 0 : 1);
         check_shape(ndr_nd_range_2d(8, 12, 4, 6), any ? 0 : 2);
@@ -396,7 +384,6 @@ static void test_group__may_have_1_to_3_dimensions(void **state)
 
 static void test_group__of_2_or_3_dimensions_may_be_a_split_edge(void **state)
 {
-    (void)state;
     check_shape(ndr_nd_range_2d(5, 7, 2, 3), 2);
     check_shape(ndr_nd_range_2d(9, 13, 4, 6), 2);
     check_shape(ndr_nd_range_3d(5, 7, 11, 2, 3, 5), 3);
@@ -404,7 +391,6 @@ static void test_group__of_2_or_3_dimensions_may_be_a_split_edge(void **state)
 
 static void test_group__does_several_things_in_one_kernel(void **state)
 {
-    (void)state;
     enum { N = 100 };
     const int group = (int)fitting_group(kernel_of(shapes, "several"), 33);
     int32_t x[N];
@@ -433,7 +419,6 @@ static void test_group__does_several_things_in_one_kernel(void **state)
 
 static void test_group__leaves_nan_out_unless_there_is_nothing_else(void **state)
 {
-    (void)state;
     enum { MOST = 33 };
     float got[MOST][4];
     const size_t n = fitting_group(kernel_of(shapes, "nothing_but_nan"), MOST);
@@ -471,7 +456,6 @@ static void check_does_not_build(const char *statement, const char *sentence)
 
 static void test_group__does_not_build_with_what_makes_no_sense(void **state)
 {
-    (void)state;
     check_does_not_build("x[0] = ndr_reduce_over_group(g, x[0], NDR_BIT_XOR)", "bit operators are for integers");
     check_does_not_build("x[0] = ndr_reduce_over_group(it, x[0], NDR_PLUS)", "ndr_reduce_over_group");
 }
@@ -479,7 +463,6 @@ static void test_group__does_not_build_with_what_makes_no_sense(void **state)
 /* Local memory that would fit without the scratch. */
 static void test_group__needs_scratch_beside_the_local_memory_asked_for(void **state)
 {
-    (void)state;
     int32_t got[32];
     ndr_buffer *out = buffer_of(sizeof got, memset(got, 0x55, sizeof got));
     ndr_kernel *kernel = kernel_of(shapes, "crowded");

@@ -66,20 +66,17 @@ static void check_int_reductions(const char *options)
 
 static void test_joint_reduce__sums_any_number_of_elements(void **state)
 {
-    (void)state;
     check_int_reductions("-DT=int -DOP=NDR_PLUS -DSPACE=global");
     check_int_reductions("-DT=int -DOP=NDR_PLUS -DSPACE=local");
 }
 
 static void test_joint_reduce__works_as_opencl_c_1_2(void **state)
 {
-    (void)state;
     check_int_reductions("-DT=int -DOP=NDR_PLUS -DSPACE=local -cl-std=CL1.2");
 }
 
 static void test_joint_reduce__leaves_nan_out_unless_there_is_nothing_else(void **state)
 {
-    (void)state;
     float x[MOST], out[2 * 7];
     for (int i = 0; i < MOST; ++i) x[i] = NAN;
     x[30] = 3;
@@ -103,7 +100,6 @@ static void test_joint_reduce__leaves_nan_out_unless_there_is_nothing_else(void 
 
 static void test_joint_predicates__look_at_every_element(void **state)
 {
-    (void)state;
     static const char source[] =
         PROLOGUE
         "kernel void ask(global const T *x, ulong n, local T *tile, global uint *out, NDR_ND_RANGE(1))\n"
@@ -206,25 +202,21 @@ static void check_int_scans(const char *options)
 
 static void test_joint_scan__writes_n_elements_and_no_more(void **state)
 {
-    (void)state;
     check_int_scans("-DT=int -DOP=NDR_PLUS -DROW=1028");
 }
 
 static void test_joint_scan__may_write_over_what_it_reads(void **state)
 {
-    (void)state;
     check_int_scans("-DT=int -DOP=NDR_PLUS -DROW=1028 -DIN_PLACE");
 }
 
 static void test_joint_scan__works_as_opencl_c_1_2(void **state)
 {
-    (void)state;
     check_int_scans("-DT=int -DOP=NDR_PLUS -DROW=1028 -DIN_PLACE -cl-std=CL1.2");
 }
 
 static void test_joint_scan__starts_a_minimum_from_infinity_and_leaves_nan_out(void **state)
 {
-    (void)state;
     enum { COUNT = 20 };
     float x[COUNT], out[4][COUNT];
     for (int i = 0; i < COUNT; ++i) x[i] = i < 5 || i == 11 ? NAN : (float)(40 - i);
@@ -250,7 +242,6 @@ static void test_joint_scan__starts_a_minimum_from_infinity_and_leaves_nan_out(v
 /* Each group has its own elements. The group at the split edge is smaller. */
 static void test_joint_scan__is_each_groups_own(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(
         "#include \"ndr/joint.clh\"\n"
         "kernel void own(global ulong *x, NDR_ND_RANGE(1))\n"
@@ -286,7 +277,6 @@ static void test_joint_scan__is_each_groups_own(void **state)
 
 static void test_joint_reduce__refuses_bit_operators_for_floats(void **state)
 {
-    (void)state;
     ndr_kernel *kernel;
     assert_refused(NDR_BUILD_FAILED,
                    ndr_kernel_get(context,

@@ -74,7 +74,6 @@ static void check_int_sums(ndr_kernel *kernel, const ndr_nd_range *range, size_t
 
 static void test_group_scan__agrees_with_a_plain_loop_at_any_size(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 2, 3, 7, 8, 13, 31, 64, 65, 127, 255 };
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=1");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
@@ -86,7 +85,6 @@ static void test_group_scan__agrees_with_a_plain_loop_at_any_size(void **state)
 
 static void test_group_scan__works_as_opencl_c_1_2(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=1 -cl-std=CL1.2");
     const size_t group = fitting_group(kernel, 65);
     const ndr_nd_range range = ndr_nd_range_1d(2 * group, group);
@@ -95,7 +93,6 @@ static void test_group_scan__works_as_opencl_c_1_2(void **state)
 
 static void test_group_scan__takes_smaller_groups_at_split_edges(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=1");
     const ndr_nd_range range = split(75, 31);
     check_int_sums(kernel, &range, 75, 31);
@@ -103,7 +100,6 @@ static void test_group_scan__takes_smaller_groups_at_split_edges(void **state)
 
 static void test_group_scan__follows_local_linear_ids_in_2_and_3_dimensions(void **state)
 {
-    (void)state;
     ndr_kernel *flat = kernel_with(scans_source, "scans", "-DT=int -DOP=NDR_PLUS -DDIMS=2");
     const size_t cols = fitting_group(flat, 35) / 5;
     const ndr_nd_range plane = ndr_nd_range_2d(5, cols, 5, cols);
@@ -117,7 +113,6 @@ static void test_group_scan__follows_local_linear_ids_in_2_and_3_dimensions(void
 /* The sum of floats of mixed magnitude, twice, in groups at different places of the launch. */
 static void test_group_scan__gives_the_same_bits_on_every_run(void **state)
 {
-    (void)state;
     enum { LARGEST = 65, GROUPS = 3 };
     float x[LARGEST * GROUPS], out[2][ROWS][MOST];
     ndr_kernel *kernel = kernel_with(scans_source, "scans", "-DT=float -DOP=NDR_PLUS -DDIMS=1");
@@ -145,7 +140,6 @@ static void test_group_scan__gives_the_same_bits_on_every_run(void **state)
 
 static void test_group_scan__leaves_nan_out_of_a_minimum_and_starts_from_infinity(void **state)
 {
-    (void)state;
     enum { SIZE = 13 };
     float x[SIZE], out[ROWS][MOST];
     for (size_t i = 0; i < SIZE; ++i) x[i] = i < 3 || i == 9 ? NAN : (float)(20 - (int)i);
@@ -216,7 +210,6 @@ static size_t fill(const char *type, void *x, size_t count)
 
 static void test_group_scan__has_every_type_and_operator(void **state)
 {
-    (void)state;
     enum { SIZE = 13 };
     static const char *const types[] = { "char", "uchar", "short", "ushort", "int",
                                          "uint", "long",  "ulong", "float",  "double" };
@@ -247,7 +240,6 @@ static void test_group_scan__has_every_type_and_operator(void **state)
 /* Two calls in a row, of different types, with no barrier in between except the functions' own. */
 static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **state)
 {
-    (void)state;
     enum { LARGEST = 65 };
     ndr_kernel *kernel = kernel_of(
         "#include \"ndr/group.clh\"\n"
@@ -282,7 +274,6 @@ static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **st
 
 static void test_group_broadcast__takes_from_any_item(void **state)
 {
-    (void)state;
     enum { SIZE = 24 };
     static const char source[] =
         "#include \"ndr/group.clh\"\n"
@@ -326,7 +317,6 @@ static void test_group_broadcast__takes_from_any_item(void **state)
 
 static void test_group_predicates__agree_with_a_plain_loop(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(
         "#include \"ndr/group.clh\"\n"
         "kernel void ask(global const int *x, global uint *out, NDR_ND_RANGE(1))\n"
@@ -371,7 +361,6 @@ static void refuse(const char *statement, const char *sentence)
 
 static void test_group_scan__refuses_half_and_vectors_in_our_words(void **state)
 {
-    (void)state;
     refuse("ndr_reduce_over_group(g, (float4)(1), NDR_PLUS).x",
            ": ndr_reduce_over_group takes (g, x, op) or (g, x, init, op): g is ndr_get_group(it)");
     refuse("ndr_inclusive_scan_over_group(g, (int2)(1), NDR_PLUS, (int2)(1)).x",
@@ -384,7 +373,6 @@ static void test_group_scan__refuses_half_and_vectors_in_our_words(void **state)
 
 static void test_group_scan__refuses_bit_operators_for_floats(void **state)
 {
-    (void)state;
     refuse("ndr_reduce_over_group(g, x[0], 1.0f, NDR_BIT_OR)", "bit operators are for integers");
     refuse("ndr_inclusive_scan_over_group(g, x[0], NDR_BIT_AND)", "bit operators are for integers");
     refuse("ndr_inclusive_scan_over_group(g, x[0], NDR_BIT_AND, 1.0f)", "bit operators are for integers");
@@ -394,7 +382,6 @@ static void test_group_scan__refuses_bit_operators_for_floats(void **state)
 
 static void test_group_scan__says_where_init_belongs(void **state)
 {
-    (void)state;
     refuse("ndr_inclusive_scan_over_group(g, x[0], 1.0f, NDR_PLUS)", "init comes last in an inclusive scan");
     refuse("ndr_inclusive_scan_over_group(g, 3, 1, NDR_BIT_OR)", "init comes last in an inclusive scan");
     refuse("ndr_exclusive_scan_over_group(g, x[0], NDR_PLUS, 1.0f)", "init comes before the operator of an exclusive");

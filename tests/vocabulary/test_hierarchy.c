@@ -18,7 +18,6 @@ static ndr_nd_range groups_2d(size_t rows, size_t cols, size_t local_rows, size_
 
 static void test_hierarchy__runs_an_item_scope_once_for_each_physical_item(void **state)
 {
-    (void)state;
     static const char source[] = HIERARCHY "kernel void count(global int *x, NDR_ND_RANGE(1))\n"
                                            "{\n"
                                            "    const ndr_group g = NDR_GROUP(1);\n"
@@ -34,7 +33,6 @@ static void test_hierarchy__runs_an_item_scope_once_for_each_physical_item(void 
 
 static void test_hierarchy__runs_once_for_each_group(void **state)
 {
-    (void)state;
     static const char source[] =
         HIERARCHY "kernel void once(global int *times, global int *sums, NDR_ND_RANGE(1))\n"
                   "{\n"
@@ -70,7 +68,6 @@ static void test_hierarchy__runs_once_for_each_group(void **state)
 
 static void test_hierarchy__sees_in_one_scope_what_another_wrote(void **state)
 {
-    (void)state;
     static const char source[] =
         HIERARCHY "kernel void turn(global int *x, NDR_ND_RANGE(1))\n"
                   "{\n"
@@ -101,7 +98,6 @@ static void test_hierarchy__sees_in_one_scope_what_another_wrote(void **state)
 
 static void test_hierarchy__ends_an_item_with_continue_and_still_waits(void **state)
 {
-    (void)state;
     static const char source[] = HIERARCHY "kernel void odd(global int *x, NDR_ND_RANGE(1))\n"
                                            "{\n"
                                            "    const ndr_group g = NDR_GROUP(1);\n"
@@ -129,7 +125,6 @@ static void test_hierarchy__ends_an_item_with_continue_and_still_waits(void **st
 
 static void test_hierarchy__deals_a_logical_range_out_in_turn(void **state)
 {
-    (void)state;
     static const char source[] =
         HIERARCHY "kernel void deal(global int *owner, global int *turn, ulong n, NDR_ND_RANGE(1))\n"
                   "{\n"
@@ -192,7 +187,6 @@ static const char deal_source[] = HIERARCHY
 
 static void test_hierarchy__deals_out_by_dimension(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of(deal_source, "deal_2d");
     static const size_t logical[][2] = { { 5, 7 }, { 2, 3 }, { 1, 9 }, { 0, 7 }, { 5, 0 }, { 6, 6 } };
     for (size_t k = 0; k < 6; ++k) {
@@ -216,7 +210,6 @@ static void test_hierarchy__deals_out_by_dimension(void **state)
 
 static void test_hierarchy__takes_a_logical_range_of_other_dimensions(void **state)
 {
-    (void)state;
     int32_t row[11] = { 0 }, table[15] = { 0 };
     ndr_buffer *r = buffer_of(sizeof row, row), *t = buffer_of(sizeof table, table);
     assert_ok(ndr_launch(queue, kernel_of(deal_source, "deal_row"), groups_2d(1, 1, 2, 3), r, 11));
@@ -231,7 +224,6 @@ static void test_hierarchy__takes_a_logical_range_of_other_dimensions(void **sta
 
 static void test_hierarchy__tells_logical_from_physical(void **state)
 {
-    (void)state;
     static const char source[] = HIERARCHY
         "kernel void tell(global int *x, NDR_ND_RANGE(2))\n"
         "{\n"
@@ -272,7 +264,6 @@ static void test_hierarchy__tells_logical_from_physical(void **state)
 
 static void test_hierarchy__keeps_private_memory_for_each_physical_item(void **state)
 {
-    (void)state;
     static const char source[] =
         HIERARCHY "kernel void keep(global int *x, NDR_ND_RANGE(1))\n"
                   "{\n"
@@ -401,14 +392,12 @@ static void check_matmul(const char *name, size_t local_rows, size_t local_cols)
 
 static void test_hierarchy__multiplies_in_groups_of_a_given_size(void **state)
 {
-    (void)state;
     skip_without_group(kernel_of(matmul_source, "given"), BLOCK * BLOCK);
     check_matmul("given", BLOCK, BLOCK);
 }
 
 static void test_hierarchy__multiplies_over_a_logical_range_in_groups_of_any_size(void **state)
 {
-    (void)state;
     check_matmul("logical", 0, 0);
     check_matmul("logical", 1, 1);
     check_matmul("logical", 3, 5);
@@ -418,14 +407,12 @@ static void test_hierarchy__multiplies_over_a_logical_range_in_groups_of_any_siz
 
 static void test_hierarchy__multiplies_with_private_memory(void **state)
 {
-    (void)state;
     check_matmul("privately", 0, 0);
     check_matmul("privately", 3, 5);
 }
 
 static void test_hierarchy__multiplies_by_tiles_in_local_memory(void **state)
 {
-    (void)state;
     check_matmul("tiled", 0, 0);
     check_matmul("tiled", 3, 5);
 }
@@ -447,7 +434,6 @@ static void assert_build_fails(const char *body, const char *range, const char *
 
 static void test_hierarchy__call_without_meaning_does_not_compile(void **state)
 {
-    (void)state;
     assert_build_fails("const ndr_group g = NDR_GROUP(1);\n"
                        "NDR_WORK_ITEMS(h, g) { (void)ndr_get_sub_group(h); }",
                        "NDR_ND_RANGE(1)", "hierarchical kernels have no sub-groups");

@@ -182,14 +182,12 @@ static ndr_nd_range over(ndr_range global, size_t o0, size_t o1, size_t o2)
 
 static void test_item__in_1_dimension_knows_all_about_itself(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 2, 97, 255, 256, 257, 1009, 4096 };
     for (size_t i = 0; i < (quick() ? 4 : COUNT_OF(sizes)); ++i) check_range(over(ndr_range_1d(sizes[i]), 0, 0, 0));
 }
 
 static void test_item__in_2_dimensions_knows_all_about_itself(void **state)
 {
-    (void)state;
     const size_t sizes[][2] = { { 1, 1 }, { 2, 8 }, { 7, 13 }, { 1, 31 }, { 31, 1 }, { 64, 33 }, { 17, 256 } };
     for (size_t i = 0; i < (quick() ? 4 : COUNT_OF(sizes)); ++i)
         check_range(over(ndr_range_2d(sizes[i][0], sizes[i][1]), 0, 0, 0));
@@ -197,7 +195,6 @@ static void test_item__in_2_dimensions_knows_all_about_itself(void **state)
 
 static void test_item__in_3_dimensions_knows_all_about_itself(void **state)
 {
-    (void)state;
     const size_t sizes[][3] = { { 1, 1, 1 }, { 2, 3, 5 }, { 5, 3, 2 }, { 5, 7, 11 }, { 3, 16, 33 } };
     for (size_t i = 0; i < (quick() ? 3 : COUNT_OF(sizes)); ++i)
         check_range(over(ndr_range_3d(sizes[i][0], sizes[i][1], sizes[i][2]), 0, 0, 0));
@@ -206,7 +203,6 @@ static void test_item__in_3_dimensions_knows_all_about_itself(void **state)
 /* Ids move with the offset; ranges and linear ids do not. */
 static void test_item__counts_ids_from_the_offset(void **state)
 {
-    (void)state;
     check_range(over(ndr_range_1d(quick() ? 50 : 1009), 17, 0, 0));
     check_range(over(ndr_range_2d(7, quick() ? 5 : 64), 3, 1000, 0));
     check_range(over(ndr_range_3d(2, 3, quick() ? 5 : 47), 1, 20, 300));
@@ -224,7 +220,6 @@ static void check_rounded_up(ndr_range global)
 
 static void test_item__tells_or_ends_those_that_rounding_up_added(void **state)
 {
-    (void)state;
     check_rounded_up(ndr_range_1d(quick() ? 37 : 1009));
     check_rounded_up(ndr_range_2d(7, 13));
     check_rounded_up(ndr_range_3d(3, 5, 11));
@@ -239,7 +234,6 @@ static void test_item__tells_or_ends_those_that_rounding_up_added(void **state)
 /* The book's figure 4-1, written out. */
 static void test_item__has_the_linear_ids_of_figure_4_1(void **state)
 {
-    (void)state;
     const uint64_t table[2][8] = { { 0, 1, 2, 3, 4, 5, 6, 7 }, { 8, 9, 10, 11, 12, 13, 14, 15 } };
     const ndr_nd_range range = over(ndr_range_2d(2, 8), 0, 0, 0);
     records r = record(&range, 2);
@@ -250,7 +244,6 @@ static void test_item__has_the_linear_ids_of_figure_4_1(void **state)
 
 static void test_item__has_linear_ids_with_the_last_dimension_contiguous(void **state)
 {
-    (void)state;
     const ndr_nd_range range = over(ndr_range_3d(2, 3, 5), 0, 0, 0);
     records r = record(&range, 3);
     for (size_t i = 0; i < 30; ++i) {
@@ -323,7 +316,6 @@ static void check_one_launch(const char *name, ndr_nd_range range)
 
 static void test_item__in_1_dimension_is_launched_once_for_any_size(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 1, 2, 3, 255, 256, 257, 1009, 4097, 1048583 };
     for (size_t i = 0; i < (quick() ? 6 : COUNT_OF(sizes)); ++i) {
         check_one_launch("count_1", over(ndr_range_1d(sizes[i]), 0, 0, 0));
@@ -334,7 +326,6 @@ static void test_item__in_1_dimension_is_launched_once_for_any_size(void **state
 
 static void test_item__in_2_dimensions_is_launched_once_for_any_size(void **state)
 {
-    (void)state;
     const size_t sizes[][2] = { { 17, 19 }, { 3, 257 }, { 257, 3 }, { 101, 103 }, { 31, 1009 }, { 1009, 31 } };
     for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(sizes)); ++i) {
         check_one_launch("count_2", over(ndr_range_2d(sizes[i][0], sizes[i][1]), 0, 0, 0));
@@ -344,7 +335,6 @@ static void test_item__in_2_dimensions_is_launched_once_for_any_size(void **stat
 
 static void test_item__in_3_dimensions_is_launched_once_for_any_size(void **state)
 {
-    (void)state;
     const size_t sizes[][3] = { { 5, 7, 11 }, { 1, 1, 257 }, { 257, 1, 3 }, { 23, 29, 31 } };
     for (size_t i = 0; i < (quick() ? 2 : COUNT_OF(sizes)); ++i) {
         check_one_launch("count_3", over(ndr_range_3d(sizes[i][0], sizes[i][1], sizes[i][2]), 0, 0, 0));
@@ -355,7 +345,6 @@ static void test_item__in_3_dimensions_is_launched_once_for_any_size(void **stat
 
 static void test_item__far_away_is_launched_once_for_any_size(void **state)
 {
-    (void)state;
     skip_without(device.address_bits == 64, "ids of 64 bits");
     check_one_launch("count_1", over(ndr_range_1d(257), FAR, 0, 0));
     check_one_launch("count_2", over(ndr_range_2d(17, 19), FAR, 2 * FAR, 0));
@@ -374,7 +363,6 @@ static void check_several_launches(const char *source)
 
 static void test_item__runs_in_pieces_where_more_items_would_show(void **state)
 {
-    (void)state;
     check_several_launches("kernel void k(global int *times, NDR_RANGE(1))\n"
                            "{\n"
                            "    atomic_inc(&times[get_global_id(0)]);\n"
@@ -406,7 +394,6 @@ static void test_item__runs_in_pieces_where_more_items_would_show(void **state)
 
 static void test_item__goes_into_functions(void **state)
 {
-    (void)state;
     uint64_t got[5];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
     assert_ok(ndr_launch(queue, kernel_of(kernels, "helped"), over(ndr_range_1d(5), 100, 0, 0), out));
@@ -417,7 +404,6 @@ static void test_item__goes_into_functions(void **state)
 
 static void test_item__may_take_its_own_branch(void **state)
 {
-    (void)state;
     int32_t got[4][5] = { { 0 } };
     ndr_buffer *out = buffer_of(sizeof got, got);
     assert_ok(ndr_launch(queue, kernel_of(kernels, "branches"), ndr_range_2d(4, 5), out));
@@ -429,7 +415,6 @@ static void test_item__may_take_its_own_branch(void **state)
 
 static void test_item__may_be_the_only_one(void **state)
 {
-    (void)state;
     int32_t numbers[100], total = 0;
     for (int i = 0; i < 100; ++i) numbers[i] = i;
     ndr_buffer *x = buffer_of(sizeof numbers, numbers), *sum = buffer_of(sizeof total, NULL);
@@ -444,7 +429,6 @@ static void test_item__may_be_the_only_one(void **state)
 
 static void test_item__over_a_range_is_not_launched_in_groups(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(4, (const int32_t[]){ 7 });
     ndr_kernel *kernel = kernel_of(kernels, "alone");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, kernel, ndr_nd_range_1d(8, 4), x, 1, x), "\"alone\"",
@@ -476,14 +460,12 @@ static void check_does_not_build(const char *body, const char *sentence)
 
 static void test_item__of_a_range_has_no_barrier(void **state)
 {
-    (void)state;
     check_does_not_build("ndr_group_barrier(it);",
                          "a range has no groups and so no barrier; make it an nd_range: NDR_ND_RANGE and NDR_ND_ITEM");
 }
 
 static void test_item__of_a_range_has_no_group(void **state)
 {
-    (void)state;
     check_does_not_build("x[0] = (int)ndr_group_id(ndr_get_group(it), 0);", "items of a range have no group");
     check_does_not_build("x[0] = (int)ndr_local_id(it, 0);", "ndr_local_id");
 }

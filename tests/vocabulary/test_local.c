@@ -30,7 +30,6 @@ static const char kernels[] =
 /* An array of 3 x 4 x 5 in rows of 7 and planes of 6 rows: gaps both ways. */
 static void test_at__counts_rows_and_planes_by_the_extents_given(void **state)
 {
-    (void)state;
     uint64_t of_2[4][5], of_3[3][4][5];
     ndr_buffer *two = buffer_of(sizeof of_2, NULL), *three = buffer_of(sizeof of_3, NULL);
     assert_ok(ndr_launch(queue, kernel_of(kernels, "places"), ndr_range_3d(3, 4, 5), two, three, 6, 7));
@@ -48,7 +47,6 @@ static void test_at__counts_rows_and_planes_by_the_extents_given(void **state)
 /* Indices and extents of 32 bits must be multiplied in 64 bits. */
 static void test_at__reaches_past_32_bits(void **state)
 {
-    (void)state;
     skip_without(device.address_bits == 64, "the device counts in 32 bits");
     uint64_t got[2];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
@@ -63,7 +61,6 @@ static void test_at__reaches_past_32_bits(void **state)
 /* Tiles of 4 x 4 with rows of 5: the two extents and the two indices must not be mixed up. */
 static void test_at__indexes_local_and_global_memory_alike(void **state)
 {
-    (void)state;
     int32_t from[8][12], to[12][8];
     for (int i = 0; i < 8; ++i)
         for (int j = 0; j < 12; ++j) from[i][j] = 100 * i + j;

@@ -105,7 +105,6 @@ enum { UNITS = sizeof units / sizeof units[0] };
 
 static void test_loops__deal_units_to_all_items(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < UNITS; ++k) {
         RUN("all_items", ndr_range_1d(12), units[k]);
         check_units(0, units[k], 12);
@@ -117,7 +116,6 @@ static void test_loops__deal_units_to_all_items(void **state)
 
 static void test_loops__deal_units_to_all_items_whatever_the_edges(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < UNITS; ++k)
         for (int edge = NDR_EDGE_ROUND_UP; edge <= NDR_EDGE_SPLIT; ++edge) {
             ndr_nd_range range = ndr_nd_range_2d(3, 4, 2, 3);
@@ -131,7 +129,6 @@ static void test_loops__deal_units_to_all_items_whatever_the_edges(void **state)
 
 static void test_loops__deal_units_to_the_items_of_a_group(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < UNITS; ++k) {
         RUN("by_local", ndr_nd_range_2d(4, 6, 2, 3), units[k]);
         for (size_t group = 0; group < 4; ++group) check_units(group * units[k], units[k], 6);
@@ -141,7 +138,6 @@ static void test_loops__deal_units_to_the_items_of_a_group(void **state)
 
 static void test_loops__deal_units_to_groups_which_may_wait_inside(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < UNITS; ++k) {
         RUN("by_groups", ndr_nd_range_1d(12, 4), ndr_local(int32_t, 1), units[k]);
         check_units(0, units[k], 3);
@@ -151,7 +147,6 @@ static void test_loops__deal_units_to_groups_which_may_wait_inside(void **state)
 
 static void test_loops__end_where_an_index_would_wrap_around(void **state)
 {
-    (void)state;
     const uint64_t top = device.address_bits == 64 ? UINT64_MAX : UINT32_MAX;
     const struct {
         uint64_t first, step, n, count, last;
@@ -181,7 +176,6 @@ static void test_loops__end_where_an_index_would_wrap_around(void **state)
 
 static void test_loops__find_places_in_four_and_five_dimensions(void **state)
 {
-    (void)state;
     static const unsigned shape[5] = { 2, 3, 4, 5, 2 };
     for (unsigned dims = 1; dims <= 5; ++dims) {
         unsigned total = 1;

@@ -223,7 +223,6 @@ static void check_products(const element_type *t, const char *form, uint64_t *se
 
 static void test_matrix__multiplies_every_type_and_size(void **state)
 {
-    (void)state;
     uint64_t seed = number_from_env("NDR_TEST_SEED", 29);
     print_message("seed %llu\n", (unsigned long long)seed);
     for (size_t i = 0; i < TYPES; ++i) {
@@ -321,7 +320,6 @@ static void check_chain(const char *form, const char *out, unsigned cols)
 
 static void test_matrix__chains_products_through_local_memory(void **state)
 {
-    (void)state;
     for (size_t form = 0; form < count_forms(); ++form) {
         check_chain(forms[form], "half", 64);
         check_chain(forms[form], "ushort", 48);
@@ -330,7 +328,6 @@ static void test_matrix__chains_products_through_local_memory(void **state)
 
 static void test_matrix__refuses_tiles_that_do_not_divide(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = NULL;
     const ndr_kernel_desc desc = { .name = "product", .source = product_source,
                                    .options = "-DIN=half -DSUM=float -DNDR_MATRIX_ROWS=6" };

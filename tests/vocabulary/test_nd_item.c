@@ -209,7 +209,6 @@ static ndr_nd_range with(ndr_nd_range range, ndr_edge edge, size_t o0, size_t o1
 
 static void test_nd_item__in_1_dimension_knows_all_about_itself_and_its_group(void **state)
 {
-    (void)state;
     check_range(ndr_nd_range_1d(1, 1));
     check_range(ndr_nd_range_1d(64, 64));
     check_range(ndr_nd_range_1d(quick() ? 14 : 7 * 101, 7));
@@ -218,7 +217,6 @@ static void test_nd_item__in_1_dimension_knows_all_about_itself_and_its_group(vo
 
 static void test_nd_item__in_2_dimensions_knows_all_about_itself_and_its_group(void **state)
 {
-    (void)state;
     check_range(ndr_nd_range_2d(2, 8, 2, 8));
     check_range(ndr_nd_range_2d(6, 20, 3, 4));
     check_range(with(ndr_nd_range_2d(6, 20, 2, 5), NDR_EDGE_REJECT, 100, 7, 0));
@@ -226,7 +224,6 @@ static void test_nd_item__in_2_dimensions_knows_all_about_itself_and_its_group(v
 
 static void test_nd_item__in_3_dimensions_knows_all_about_itself_and_its_group(void **state)
 {
-    (void)state;
     check_range(ndr_nd_range_3d(2, 3, 5, 2, 3, 5));
     check_range(ndr_nd_range_3d(2, 3, 5, 1, 1, 1));
     check_range(with(ndr_nd_range_3d(4, 9, 10, 2, 3, 5), NDR_EDGE_REJECT, 1, 20, 300));
@@ -235,7 +232,6 @@ static void test_nd_item__in_3_dimensions_knows_all_about_itself_and_its_group(v
 /* Up to 2, 4 and 8 sizes of group, each with true ids. */
 static void test_nd_item__of_a_split_edge_has_true_ids_and_its_own_local_range(void **state)
 {
-    (void)state;
     check_range(with(ndr_nd_range_1d(quick() ? 100 : 1000, 64), NDR_EDGE_SPLIT, 3, 0, 0));
     check_range(with(ndr_nd_range_1d(5, 64), NDR_EDGE_SPLIT, 0, 0, 0)); /* the edge is the whole range */
     check_range(with(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_SPLIT, 10, 20, 0));
@@ -246,7 +242,6 @@ static void test_nd_item__of_a_split_edge_has_true_ids_and_its_own_local_range(v
 /* How many groups of each size there are: 2 * 2 * 2 whole ones, and so on down to the corner. */
 static void test_nd_item__of_a_split_edge_is_in_one_of_eight_sizes(void **state)
 {
-    (void)state;
     const ndr_nd_range range = with(ndr_nd_range_3d(5, 7, 11, 2, 3, 4), NDR_EDGE_SPLIT, 0, 0, 0);
     records r = record(&range, 3);
     unsigned tally[3][4][5] = { { { 0 } } };
@@ -267,7 +262,6 @@ static void test_nd_item__of_a_split_edge_is_in_one_of_eight_sizes(void **state)
 
 static void test_nd_item__of_a_range_rounded_up_guards_itself(void **state)
 {
-    (void)state;
     check_range(with(ndr_nd_range_1d(100, 64), NDR_EDGE_ROUND_UP, 3, 0, 0));
     check_range(with(ndr_nd_range_2d(5, 7, 2, 3), NDR_EDGE_ROUND_UP, 10, 20, 0));
     check_range(with(ndr_nd_range_3d(3, 4, 7, 2, 3, 4), NDR_EDGE_ROUND_UP, 1, 2, 3));
@@ -294,7 +288,6 @@ static void check_automatic(ndr_range global)
 
 static void test_nd_item__in_groups_of_a_chosen_size_knows_that_size(void **state)
 {
-    (void)state;
     check_automatic(ndr_range_1d(quick() ? 100 : 1009));
     check_automatic(ndr_range_2d(7, 13));
     check_automatic(ndr_range_3d(3, 5, 11));
@@ -303,7 +296,6 @@ static void test_nd_item__in_groups_of_a_chosen_size_knows_that_size(void **stat
 /* Per dimension g = w * S + s + F, W = ceil(G / S), and each pair (w, s) belongs to one item. */
 static void test_nd_item__has_the_global_id_of_the_specification_s_formula(void **state)
 {
-    (void)state;
     const ndr_nd_range range = with(ndr_nd_range_2d(12, 30, 3, 6), NDR_EDGE_REJECT, 11, 13, 0);
     records r = record(&range, 2);
     unsigned seen[4][5][3][6] = { { { { 0 } } } };
@@ -407,31 +399,26 @@ static void check_barrier(const char *name, bool takes_global, bool takes_local)
 
 static void test_nd_item__waits_at_a_local_barrier_for_local_memory(void **state)
 {
-    (void)state;
     check_barrier("hand_on_local", false, true);
 }
 
 static void test_nd_item__waits_at_a_global_barrier_for_global_memory(void **state)
 {
-    (void)state;
     check_barrier("hand_on_global", true, false);
 }
 
 static void test_nd_item__waits_at_a_barrier_of_both_for_both(void **state)
 {
-    (void)state;
     check_barrier("hand_on_both", true, true);
 }
 
 static void test_nd_item__waits_at_a_plain_barrier_for_both(void **state)
 {
-    (void)state;
     check_barrier("hand_on_default", true, true);
 }
 
 static void test_nd_item__may_meet_barriers_in_a_loop(void **state)
 {
-    (void)state;
     enum { N = 128, TURNS = 37 };
     int32_t x[N];
     ndr_kernel *kernel = kernel_of(barrier_kernels, "take_turns");
@@ -554,14 +541,12 @@ static void check_reversed(ndr_nd_range range, const ndr_arg *tile, const char *
 
 static void test_nd_item__shares_a_local_array_of_the_kernel(void **state)
 {
-    (void)state;
     check_reversed(ndr_nd_range_1d(192, 64), NULL, "reverse_static");
     check_reversed(with(ndr_nd_range_1d(150, 64), NDR_EDGE_SPLIT, 0, 0, 0), NULL, "reverse_static");
 }
 
 static void test_nd_item__shares_local_memory_that_the_host_gives(void **state)
 {
-    (void)state;
     const ndr_arg line = ndr_local(int32_t, 64), plane = ndr_local(int32_t, 2, 5), block = ndr_local(int32_t, 2, 3, 4);
     check_reversed(ndr_nd_range_1d(192, 64), &line, "reverse_1");
     check_reversed(with(ndr_nd_range_1d(150, 64), NDR_EDGE_SPLIT, 9, 0, 0), &line, "reverse_1");
@@ -574,7 +559,6 @@ static void test_nd_item__shares_local_memory_that_the_host_gives(void **state)
 /* One kernel, with sizes that only the launch gives. */
 static void test_nd_item__gets_as_much_local_memory_as_each_launch_asks_for(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 7, 64, 1, 7 };
     for (size_t i = 0; i < COUNT_OF(sizes); ++i) {
         const ndr_arg line = ndr_local(int32_t, sizes[i]);
@@ -584,7 +568,6 @@ static void test_nd_item__gets_as_much_local_memory_as_each_launch_asks_for(void
 
 static void test_nd_item__sees_no_local_memory_of_other_groups(void **state)
 {
-    (void)state;
     const size_t n = 16 * (quick() ? 10 : 2000);
     int32_t *foreign = malloc(n * sizeof *foreign);
     ndr_buffer *buffer = buffer_of(n * sizeof *foreign, NULL);
@@ -597,7 +580,6 @@ static void test_nd_item__sees_no_local_memory_of_other_groups(void **state)
 
 static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)
 {
-    (void)state;
     enum { N = 150 };
     int32_t got[N];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
@@ -614,7 +596,6 @@ static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)
 /* Far more groups than the device has compute units; they may run in any order. */
 static void test_nd_item__comes_in_any_number_of_groups(void **state)
 {
-    (void)state;
     const size_t groups = quick() ? 500 : 100000;
     int32_t zero = 0, *group_of = calloc(groups, sizeof *group_of);
     ndr_buffer *arrived = buffer_of(sizeof zero, &zero), *each = buffer_of(groups * sizeof *group_of, group_of);
@@ -632,7 +613,6 @@ static void test_nd_item__comes_in_any_number_of_groups(void **state)
 
 static void test_nd_item__is_not_launched_over_a_range(void **state)
 {
-    (void)state;
     ndr_buffer *x = buffer_of(64 * 4, NULL);
     ndr_kernel *kernel = kernel_of(local_kernels, "reverse_static");
     assert_refused(NDR_BAD_RANGE, ndr_launch(queue, kernel, ndr_range_1d(64), x), "\"reverse_static\"",
@@ -645,7 +625,6 @@ static void test_nd_item__is_not_launched_over_a_range(void **state)
 
 static void test_nd_item__is_no_group(void **state)
 {
-    (void)state;
     const char source[] = "#include <ndr/nd_item.clh>\n"
                           "kernel void wrong(NDR_ND_RANGE(1))\n"
                           "{\n"
@@ -661,7 +640,6 @@ static void test_nd_item__is_no_group(void **state)
 /* The compiler distinguishes fences by type, so no variable can hold one. */
 static void test_nd_item__keeps_no_fence_in_a_variable(void **state)
 {
-    (void)state;
     const char source[] = "#include <ndr/nd_item.clh>\n"
                           "kernel void wrong(NDR_ND_RANGE(1))\n"
                           "{\n"

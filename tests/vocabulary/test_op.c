@@ -91,28 +91,24 @@ static void combine(const char *name, const void *x, size_t n, size_t element_by
 
 static void test_op__on_integers_of_8_bits_agrees_with_the_host(void **state)
 {
-    (void)state;
     CHECK_INTEGER("char", int8_t, INT8_MIN, INT8_MAX)
     CHECK_INTEGER("uchar", uint8_t, 0, UINT8_MAX)
 }
 
 static void test_op__on_integers_of_16_bits_agrees_with_the_host(void **state)
 {
-    (void)state;
     CHECK_INTEGER("short", int16_t, INT16_MIN, INT16_MAX)
     CHECK_INTEGER("ushort", uint16_t, 0, UINT16_MAX)
 }
 
 static void test_op__on_integers_of_32_bits_agrees_with_the_host(void **state)
 {
-    (void)state;
     CHECK_INTEGER("int", int32_t, INT32_MIN, INT32_MAX)
     CHECK_INTEGER("uint", uint32_t, 0, UINT32_MAX)
 }
 
 static void test_op__on_integers_of_64_bits_agrees_with_the_host(void **state)
 {
-    (void)state;
     CHECK_INTEGER("long", int64_t, INT64_MIN, INT64_MAX)
     CHECK_INTEGER("ulong", uint64_t, 0, UINT64_MAX)
 }
@@ -155,13 +151,11 @@ static bool same(double a, double b) { return isnan(a) ? isnan(b) : a == b; }
 
 static void test_op__on_f32_agrees_with_the_host(void **state)
 {
-    (void)state;
     CHECK_FLOAT("float", float)
 }
 
 static void test_op__on_f64_agrees_with_the_host(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     CHECK_FLOAT("double", double)
 }
@@ -170,7 +164,6 @@ static void test_op__on_f64_agrees_with_the_host(void **state)
 
 static void test_op__may_be_chosen_while_the_kernel_runs(void **state)
 {
-    (void)state;
     const int32_t wanted[] = { 12, 7, 35 };
     ndr_buffer *out = buffer_of(sizeof(int32_t), NULL);
     for (int which = 0; which < 3; ++which) {
@@ -197,7 +190,6 @@ static void check_does_not_build(const char *type, const char *expression)
 
 static void test_op__of_bits_does_not_build_with_floats(void **state)
 {
-    (void)state;
     check_does_not_build("float", "ndr_combine(x[0], x[1], NDR_BIT_AND)");
     check_does_not_build("float", "NDR_IDENTITY(float, NDR_BIT_OR)");
     check_does_not_build("float", "NDR_NEUTRAL(float, NDR_BIT_XOR)");

@@ -91,7 +91,6 @@ static const uint32_t published[3][10] = {
 
 static void test_philox__gives_the_published_answers(void **state)
 {
-    (void)state;
     uint32_t in[3][6], out[3][4];
     for (size_t i = 0; i < 3; ++i) memcpy(in[i], published[i], sizeof in[i]);
     ndr_buffer *from = buffer_of(sizeof in, in), *to = buffer_of(sizeof out, NULL);
@@ -143,7 +142,6 @@ static const uint64_t places[][3] = {
 
 static void test_philox__streams_give_integers_of_all_bits(void **state)
 {
-    (void)state;
     CHECK_VALUES("uint", 1, uint32_t, 0, philox_u32(p[0], p[1], i, 0))
     CHECK_VALUES("uint4", 4, uint32_t, 0, philox_u32(p[0], p[1], i, 0))
     CHECK_VALUES("ulong", 1, uint64_t, 0, philox_u64(p[0], p[1], i, 0))
@@ -152,14 +150,12 @@ static void test_philox__streams_give_integers_of_all_bits(void **state)
 
 static void test_philox__streams_give_floats_from_0_to_1(void **state)
 {
-    (void)state;
     CHECK_VALUES("float", 1, float, 0, philox_f32(p[0], p[1], i))
     CHECK_VALUES("float4", 4, float, 0, philox_f32(p[0], p[1], i))
 }
 
 static void test_philox__streams_give_doubles_from_0_to_1(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     CHECK_VALUES("double", 1, double, 0, philox_f64(p[0], p[1], i))
     CHECK_VALUES("double2", 2, double, 0, philox_f64(p[0], p[1], i))
@@ -183,7 +179,6 @@ static const uint64_t limits[] = { 1,
 
 static void test_philox__values_below_n_replace_refused_words(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < COUNT_OF(limits); ++l) {
         const uint64_t n = limits[l];
         if (n <= UINT32_MAX) CHECK_VALUES("uint_below", 1, uint32_t, n, philox_u32_below(p[0], p[1], i, (uint32_t)n))
@@ -222,7 +217,6 @@ static uint64_t first_word(unsigned width, uint64_t v, uint64_t n)
 
 static void test_philox__accepts_as_many_words_for_each_value_below_n(void **state)
 {
-    (void)state;
     static const uint32_t ns[] = { UINT32_C(1) << 26, (UINT32_C(1) << 26) + 1, 100000007, UINT32_C(3) << 30,
                                    UINT32_MAX };
     static const uint64_t wide[] = { UINT64_C(1) << 58, (UINT64_C(1) << 58) + 1, UINT64_C(3) << 62, UINT64_MAX };
@@ -331,7 +325,6 @@ static size_t make_words(unsigned bits, uint64_t *words)
 
 static void test_philox__normal_floats_are_within_a_few_ulp(void **state)
 {
-    (void)state;
     static uint64_t words[2 * SPECIAL * SPECIAL + RANDOM];
     static uint32_t narrow[COUNT_OF(words)];
     const size_t pairs = make_words(32, words);
@@ -345,7 +338,6 @@ static void test_philox__normal_floats_are_within_a_few_ulp(void **state)
 
 static void test_philox__normal_doubles_are_within_a_few_ulp(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "the device has no f64");
     static uint64_t words[2 * SPECIAL * SPECIAL + RANDOM];
     check_normals(NDR_DTYPE_F64, words, make_words(64, words), UINT64_C(0xeb3ec2c7d3db2da3));
@@ -357,7 +349,6 @@ static void test_philox__normal_doubles_are_within_a_few_ulp(void **state)
 
 static void test_philox__normal_vectors_have_the_values_of_their_elements(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < COUNT_OF(places); ++k) {
         const uint64_t *p = places[k];
         double one[COUNT], all[COUNT];
@@ -375,7 +366,6 @@ static void test_philox__normal_vectors_have_the_values_of_their_elements(void *
 
 static void test_philox__permutes_as_the_reference(void **state)
 {
-    (void)state;
     static const uint64_t lengths[] = { 1, 2, 3, 5, 63, 64, 65, 4097, UINT64_C(1) << 32, (UINT64_C(1) << 40) + 1 };
     for (size_t l = 0; l < COUNT_OF(lengths); ++l) {
         const uint64_t n = lengths[l], first = n > COUNT ? n - COUNT : 0;
@@ -407,7 +397,6 @@ static void check_orders(uint32_t n, uint32_t orders, size_t seeds)
 
 static void test_philox__permutes_few_elements_into_each_order_as_often(void **state)
 {
-    (void)state;
     check_orders(3, 6, quick() ? 600 : 24000);
     if (quick()) return;
     check_orders(4, 24, 24000);
@@ -418,7 +407,6 @@ static void test_philox__permutes_few_elements_into_each_order_as_often(void **s
 
 static void test_philox__refuses_double_where_the_device_has_none(void **state)
 {
-    (void)state;
     ndr_context *poor;
     ndr_kernel *kernel;
     set_env("NDR_DISABLE", "fp64");

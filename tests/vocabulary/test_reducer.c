@@ -191,13 +191,11 @@ static void check_types(const char *source, size_t first, size_t count)
 
 static void test_reducer__combines_integers_with_each_operator(void **state)
 {
-    (void)state;
     check_types(integers, 0, 4);
 }
 
 static void test_reducer__of_several_types_share_a_launch(void **state)
 {
-    (void)state;
     const size_t n = quick() ? 65 : 70001;
     uint64_t seed = new_seed(), got[8] = { 0 };
     struct {
@@ -239,13 +237,11 @@ static void test_reducer__of_several_types_share_a_launch(void **state)
 
 static void test_reducer__combines_floats_with_each_operator(void **state)
 {
-    (void)state;
     check_types(floats, 4, 1);
 }
 
 static void test_reducer__combines_doubles_with_each_operator(void **state)
 {
-    (void)state;
     skip_without(device.has_f64, "f64");
     check_types(doubles, 5, 1);
 }
@@ -295,7 +291,6 @@ static void check_places(ndr_range range, const size_t offset[3], ndr_queue *on,
 
 static void test_reducer__runs_each_index_once_in_any_range(void **state)
 {
-    (void)state;
     static const ndr_range ranges[] = {
         { 1, { 0 } },           { 1, { 1 } },        { 1, { 4097 } },      { 1, { 131071 } },    { 2, { 0, 5 } },
         { 2, { 5, 0 } },        { 2, { 7, 1 } },     { 2, { 1, 263 } },    { 2, { 1009, 3 } },   { 2, { 130, 257 } },
@@ -312,7 +307,6 @@ static void test_reducer__runs_each_index_once_in_any_range(void **state)
 
 static void test_reducer__runs_generated_ranges(void **state)
 {
-    (void)state;
     uint64_t seed = new_seed();
     for (unsigned i = 0; i < (quick() ? 3u : 30u); ++i) {
         ndr_range range = { .dims = 1 + i % 3 };
@@ -329,7 +323,6 @@ static void test_reducer__runs_generated_ranges(void **state)
 
 static void test_reducer__runs_out_of_order(void **state)
 {
-    (void)state;
     ndr_queue *loose = NULL;
     const ndr_status status = ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &loose);
     skip_without(status != NDR_UNSUPPORTED, "the device has no out-of-order queues");
@@ -347,14 +340,12 @@ static unsigned pieces;
 
 static void keep_pieces(ndr_log_level level, const char *id, const char *text, void *user)
 {
-    (void)level, (void)user;
     const char *found = strcmp(id, "launch") == 0 ? strstr(text, "pieces ") : NULL;
     if (found) pieces = (unsigned)strtoul(found + strlen("pieces "), NULL, 10);
 }
 
 static void test_reducer__is_one_launch_where_groups_order_memory(void **state)
 {
-    (void)state;
     uint32_t orders;
     ndr_buffer *told = buffer_of(4, NULL);
     assert_ok(ndr_launch(queue, kernel_of(others, "tell_order"), ndr_range_1d(1), told));
@@ -388,7 +379,6 @@ static void spoil_slot(void)
 /* Two queues use one kernel in turn, and reductions on one of them use the same slots. */
 static void test_reducer__shares_workspaces_with_operations_and_a_failed_launch(void **state)
 {
-    (void)state;
     enum { ROUNDS = 2 * NDR_SLOTS + 1, EACH = 8 };
     static int32_t got[2][ROUNDS][EACH];
     uint64_t seed = new_seed();
@@ -433,7 +423,6 @@ static void run_and_compare(ndr_queue *on, ndr_prepared *prepared, ndr_buffer *r
  * out of order, where the device has such queues. */
 static void test_reducer__runs_prepared(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 0, 1, 65, 16385, MOST };
     enum { AT = 20 };
     uint64_t seed = new_seed();
@@ -469,7 +458,6 @@ static void test_reducer__runs_prepared(void **state)
 
 static void test_reducer__of_a_prepared_launch_is_set_or_refused(void **state)
 {
-    (void)state;
     const int32_t ones[3] = { 1, 1, 1 };
     int32_t got[9];
     ndr_buffer *input = buffer_of(sizeof ones, ones), *results = buffer_of(sizeof got, NULL);
@@ -519,7 +507,6 @@ static void look_at(const float *values, size_t n, const float initial[3], float
 
 static void test_reducer__leaves_nan_out_of_minima_and_maxima(void **state)
 {
-    (void)state;
     enum { N = 147 };
     float values[N], got[3];
     for (size_t i = 0; i < N; ++i) values[i] = NAN;
@@ -535,7 +522,6 @@ static void test_reducer__leaves_nan_out_of_minima_and_maxima(void **state)
 
 static void test_reducer__of_nothing_is_the_initial_value(void **state)
 {
-    (void)state;
     const float zeros[2] = { -0.0f, -0.0f };
     float got[3];
     look_at(zeros, 0, (const float[3]){ -0.0f, 5, -INFINITY }, got);
@@ -546,7 +532,6 @@ static void test_reducer__of_nothing_is_the_initial_value(void **state)
 
 static void test_reducer__of_floats_has_the_same_bits_each_time(void **state)
 {
-    (void)state;
     static float values[MOST];
     const size_t n = quick() ? 150 : MOST;
     uint64_t seed = new_seed();
@@ -564,7 +549,6 @@ static void test_reducer__of_floats_has_the_same_bits_each_time(void **state)
 
 static void test_reducer__sums_halves_as_floats(void **state)
 {
-    (void)state;
     static const uint16_t values[] = { 0x3c00, 0xc000, 0x3800, 0x7bff, 0x0001 }; /* 1, -2, 0.5, 65504, 2^-24 */
     float got;
     ndr_buffer *input = buffer_of(sizeof values, values), *sum = buffer_of(sizeof got, NULL);
@@ -596,7 +580,6 @@ static void check_logical(const int32_t *values, size_t n, int32_t all, int32_t 
 
 static void test_reducer__of_bits_is_a_logical_operator(void **state)
 {
-    (void)state;
     enum { N = 4097 };
     static int32_t values[N];
     const size_t n = quick() ? 65 : N;
@@ -613,7 +596,6 @@ static void test_reducer__of_bits_is_a_logical_operator(void **state)
 
 static void test_reducer__that_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     ndr_kernel *k = kernel_of(others, "looked_at"), *plain = kernel_of(others, "plain");
     const float old[3] = { 11, 12, 13 };
     float now[3];
@@ -690,7 +672,6 @@ static void check_groups(const char *name, ndr_nd_range range, size_t groups)
 
 static void test_reducer__is_not_needed_for_groups_of_a_given_size(void **state)
 {
-    (void)state;
     check_groups("groups_1", ndr_nd_range_1d(1024, 64), 16);
     check_groups("groups_2", ndr_nd_range_2d(16, 24, 4, 8), 12);
     check_groups("groups_3", ndr_nd_range_3d(4, 6, 8, 2, 3, 4), 8);
@@ -705,7 +686,6 @@ static void assert_no_kernel(const char *source, const char *part)
 
 static void test_reducer__kernel_that_may_lose_values_does_not_build(void **state)
 {
-    (void)state;
 #define KERNEL(reducers, body) \
     "#include \"ndr/item.clh\"\n#include \"ndr/reduction.clh\"\n"  \
     "kernel void k(global int *x, NDR_REDUCTION(1, " reducers ")) { " body " }\n"
@@ -731,7 +711,6 @@ static void test_reducer__kernel_that_may_lose_values_does_not_build(void **stat
 /* Some of these crashed clang in the drivers: it takes an undeclared name for another one. */
 static void test_reducer__kernel_with_a_slip_is_told_what_to_write(void **state)
 {
-    (void)state;
 #define KERNEL(parameters, body) "#include \"ndr/reduction.clh\"\nkernel void k(global int *x, " parameters ") { " body " }\n"
 #define LOOP "NDR_REDUCE(i, 1, a) { NDR_COMBINE(a, 1); }"
     static const char lists[] = "1 to 8 reducers, each in parentheses";
@@ -752,7 +731,6 @@ static void test_reducer__kernel_with_a_slip_is_told_what_to_write(void **state)
  * -cl-std=CL1.2 does. The rest of the vocabulary works there. */
 static void test_reducer__needs_a_compiler_with_variadic_macros(void **state)
 {
-    (void)state;
     ndr_kernel *kernel;
     ndr_kernel_desc desc = { .name = "k", .options = "-cl-std=CL1.2 -D__clang_major__=8" };
     desc.source = "#include \"ndr/ndr.clh\"\n"

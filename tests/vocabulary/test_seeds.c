@@ -155,7 +155,6 @@ static size_t book_size(void)
 /* x = y = 0 1 2 ... 24 as 5 by 5, in 6 by 6 items, groups of 2 by 2. */
 static void test_seeds__e01_sliding_window_matmul(void **state)
 {
-    (void)state;
     static const double expected[25] = { 150,  160,  170,  180, 190,  400,  435,  470,  505,  540,  650,  710, 770,
                                          830,  890,  900,  985, 1070, 1155, 1240, 1150, 1260, 1370, 1480, 1590 };
     const ndr_range windows = ndr_range_2d(2, 2), global = ndr_range_round_up(ndr_range_2d(5, 5), windows);
@@ -198,7 +197,6 @@ static int fold_all(size_t n, float *sum)
 
 static void test_seeds__e02_strided_sum(void **state)
 {
-    (void)state;
     float sum = 0;
     expect_number("launches", 11, fold_all(2048, &sum));
     expect_number("sum of 0 .. 2047", 2096128, (double)sum);
@@ -207,7 +205,6 @@ static void test_seeds__e02_strided_sum(void **state)
 /* The seed requires a power of two. libndr does not. */
 static void test_seeds__e02_strided_sum_of_any_count(void **state)
 {
-    (void)state;
     static const size_t counts[] = { 1, 2, 3, 7, 1000, 1009, 2049 };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
         const size_t n = counts[i];
@@ -222,7 +219,6 @@ static void test_seeds__e02_strided_sum_of_any_count(void **state)
 /* Ten items, in groups that the library chooses. */
 static void test_seeds__e03_barrier_without_argument(void **state)
 {
-    (void)state;
     static const double expected[10] = { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 };
     float x[10];
     for (int i = 0; i < 10; ++i) x[i] = (float)i;
@@ -236,7 +232,6 @@ static void test_seeds__e03_barrier_without_argument(void **state)
 /* The seed has its barrier in a kernel over a range, which has no groups. */
 static void test_seeds__e03_refuses_a_barrier_in_a_range_kernel(void **state)
 {
-    (void)state;
     assert_does_not_build("#include <ndr/nd_item.clh>\n"
                           "kernel void twice(global float *x, NDR_RANGE(1))\n"
                           "{\n"
@@ -256,7 +251,6 @@ static void test_seeds__e03_refuses_a_barrier_in_a_range_kernel(void **state)
 
 static void test_seeds__e04_reversed_through_a_local_array(void **state)
 {
-    (void)state;
     static const double expected[10] = { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9 };
     float x[10];
     for (int i = 0; i < 10; ++i) x[i] = (float)i;
@@ -271,7 +265,6 @@ static void test_seeds__e04_reversed_through_a_local_array(void **state)
  * kernel requires ten. oclgrind.selftest shows the report for items that read outside their group's part. */
 static void test_seeds__e04_refuses_groups_that_its_array_is_not_for(void **state)
 {
-    (void)state;
     float x[10] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     ndr_kernel *kernel = kernel_in("groups.cl", "add_reversed");
@@ -304,7 +297,6 @@ static void sum_by_groups_of_64(size_t n)
 
 static void test_seeds__e05_tree_in_groups(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     sum_by_groups_of_64(1024);
 }
@@ -312,7 +304,6 @@ static void test_seeds__e05_tree_in_groups(void **state)
 /* The seed requires an even number of groups. libndr does not. */
 static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     sum_by_groups_of_64(64);
     sum_by_groups_of_64(3 * 64);
@@ -322,7 +313,6 @@ static void test_seeds__e05_tree_in_an_odd_number_of_groups(void **state)
 /* The seed would ignore the remainder of 1000. libndr refuses the launch. */
 static void test_seeds__e05_refuses_a_tail_that_it_would_drop(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups"), 64);
     ndr_buffer *in = buffer_of(1000 * sizeof(int32_t), NULL), *sums = buffer_of(16 * sizeof(int32_t), NULL);
     assert_refused(NDR_BAD_RANGE,
@@ -351,7 +341,6 @@ static int32_t sum_of_1024(const char *name, size_t items, bool takes_count)
 
 static void test_seeds__e06_serial_sum(void **state)
 {
-    (void)state;
     expect_number("sum of 0 .. 1023", 523776, sum_of_1024("sum_serially", 1, true));
 }
 
@@ -359,7 +348,6 @@ static void test_seeds__e06_serial_sum(void **state)
  * Here the sum has its own cell. */
 static void test_seeds__e07_atomic_sum(void **state)
 {
-    (void)state;
     expect_number("sum of 0 .. 1023", 523776, sum_of_1024("sum_atomically", 1024, false));
 }
 
@@ -399,7 +387,6 @@ static int32_t sum_recursively(size_t n, pass passes[8], size_t *pass_count)
 
 static void test_seeds__e08_recursive_sum(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     static const pass expected[3] = { { 20032, 20000 }, { 320, 313 }, { 64, 5 } };
     pass passes[8];
@@ -417,7 +404,6 @@ static void test_seeds__e08_recursive_sum(void **state)
 
 static void test_seeds__e08_recursive_sum_of_any_count(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     static const size_t counts[] = { 1, 10, 63, 64, 65, 4096, 4097 };
     pass passes[8];
@@ -429,7 +415,6 @@ static void test_seeds__e08_recursive_sum_of_any_count(void **state)
 /* Ten elements, which the seed launches as ten items in groups of 64. */
 static void test_seeds__e08_refuses_less_than_a_group(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "sum_groups_of"), 64);
     ndr_buffer *in = buffer_of(10 * sizeof(int32_t), NULL), *sums = buffer_of(sizeof(int32_t), NULL);
     assert_refused(NDR_BAD_RANGE,
@@ -443,7 +428,6 @@ static void test_seeds__e08_refuses_less_than_a_group(void **state)
 
 static void test_seeds__e09_private_memory(void **state)
 {
-    (void)state;
     static const double expected[4] = { 0, 2, 4, 6 };
     float x[4] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
@@ -482,13 +466,11 @@ static void add_floats(size_t n)
 
 static void test_seeds__e10_vector_add_of_ten(void **state)
 {
-    (void)state;
     add_floats(10);
 }
 
 static void test_seeds__e12_loop_and_kernel_agree(void **state)
 {
-    (void)state;
     add_floats(1);
     add_floats(997);
 }
@@ -498,7 +480,6 @@ static void test_seeds__e12_loop_and_kernel_agree(void **state)
 /* Figure 4-1: (2, 8), numbered row by row. */
 static void test_seeds__e11_linear_ids_of_2_by_8(void **state)
 {
-    (void)state;
     int32_t x[16], expected[16];
     for (int i = 0; i < 16; ++i) expected[i] = i;
     ndr_buffer *buffer = buffer_of(sizeof x, NULL);
@@ -512,7 +493,6 @@ static void test_seeds__e11_linear_ids_of_2_by_8(void **state)
 /* Figure 4-4: 64 items in two dimensions. */
 static void test_seeds__e13_each_of_64_items_once(void **state)
 {
-    (void)state;
     int32_t times[64] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof times, times);
     assert_ok(ndr_launch(queue, kernel_in("ranges.cl", "count"), ndr_range_2d(8, 8), buffer));
@@ -542,13 +522,11 @@ static void add_ones_and_twos(const char *name, ndr_range range)
 
 static void test_seeds__e14_vector_add(void **state)
 {
-    (void)state;
     add_ones_and_twos("add_ints", ndr_range_1d(256));
 }
 
 static void test_seeds__e15_matrix_add(void **state)
 {
-    (void)state;
     add_ones_and_twos("add_matrices", quick() ? ndr_range_2d(32, 32) : ndr_range_2d(256, 256));
 }
 
@@ -556,7 +534,6 @@ static void test_seeds__e15_matrix_add(void **state)
 
 static void test_seeds__e16_matmul_over_a_range(void **state)
 {
-    (void)state;
     product p = begin_product(book_size());
     assert_ok(ndr_launch(queue, kernel_in("ranges.cl", "multiply"), ndr_range_2d(p.n, p.n), p.in_a, p.in_b, p.out,
                          p.n));
@@ -566,7 +543,6 @@ static void test_seeds__e16_matmul_over_a_range(void **state)
 
 static void test_seeds__e18_matmul_over_an_nd_range(void **state)
 {
-    (void)state;
     product p = begin_product(book_size());
     assert_ok(ndr_launch(queue, kernel_in("groups.cl", "multiply"), ndr_nd_range_2d(p.n, p.n, 4, 4), p.in_a, p.in_b,
                          p.out, p.n));
@@ -576,7 +552,6 @@ static void test_seeds__e18_matmul_over_an_nd_range(void **state)
 
 static void test_seeds__e20_matmul_hierarchical(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("hierarchies.cl", "multiply"), 64);
     product p = begin_product(book_size());
     const ndr_nd_range range = ndr_groups_of(ndr_range_2d(p.n / 8, p.n / 8), ndr_range_2d(8, 8));
@@ -600,13 +575,11 @@ static void multiply_blocks(const char *name)
 
 static void test_seeds__e22_matmul_over_logical_items(void **state)
 {
-    (void)state;
     multiply_blocks("multiply_blocks");
 }
 
 static void test_seeds__e23_matmul_with_private_memory(void **state)
 {
-    (void)state;
     multiply_blocks("multiply_blocks_privately");
 }
 
@@ -624,7 +597,6 @@ static void multiply_in_windows(size_t n, size_t side, ndr_edge edge)
 
 static void test_seeds__e26_matmul_with_local_memory_in_16_by_16(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "slide"), 16 * 16);
     multiply_in_windows(quick() ? 32 : 256, 16, NDR_EDGE_REJECT);
     multiply_in_windows(quick() ? 20 : 250, 16, NDR_EDGE_ROUND_UP);
@@ -637,7 +609,6 @@ enum { ITEMS = 8 * 8 * 8 };
 
 static void test_seeds__e17_groups_of_three_dimensions(void **state)
 {
-    (void)state;
     skip_without_group(kernel_in("groups.cl", "groups"), 64);
     int32_t group_of[ITEMS], members[8] = { 0 };
     ndr_buffer *out = buffer_of(sizeof group_of, NULL);
@@ -655,7 +626,6 @@ static void test_seeds__e17_groups_of_three_dimensions(void **state)
 
 static void test_seeds__e17_sub_groups_of_four(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = NULL;
     const ndr_status status = get_kernel("sub_groups.cl", "sub_groups", 4, &kernel);
     skip_without(status != NDR_UNSUPPORTED, "the device has no sub-groups of 4");
@@ -690,7 +660,6 @@ static void test_seeds__e17_sub_groups_of_four(void **state)
 /* Figure 4-18. The far edges are split, so that the local range is the group's real one. */
 static void test_seeds__e19_group_handed_to_a_function(void **state)
 {
-    (void)state;
     enum { ROWS = 7, COLS = 10 };
     int32_t rows[ROWS * COLS], cols[ROWS * COLS], expected_rows[ROWS * COLS], expected_cols[ROWS * COLS];
     ndr_nd_range range = ndr_nd_range_2d(ROWS, COLS, 3, 4);
@@ -714,7 +683,6 @@ static void test_seeds__e19_group_handed_to_a_function(void **state)
 /* Figure 4-21: 11 logical items over 8. */
 static void test_seeds__e21_logical_11_over_physical_8(void **state)
 {
-    (void)state;
     static const int32_t expected[11] = { 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2 };
     static const int32_t expected_turn[11] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1 };
     int32_t done_by[11], turn[11];
@@ -763,7 +731,6 @@ static void share_out(size_t units, size_t workers)
 /* Figure 4-25 */
 static void test_seeds__e24_data_and_execution_ranges(void **state)
 {
-    (void)state;
     share_out(100, 8);
     share_out(8, 8);
     share_out(5, 8);
@@ -776,7 +743,6 @@ static void test_seeds__e24_data_and_execution_ranges(void **state)
 /* The specification's figure 3, in its own (x, y): G in groups of S, no offset. */
 static void test_seeds__e25_ids_of_two_dimensions(void **state)
 {
-    (void)state;
     enum { GX = 12, GY = 6, SX = 4, SY = 3, WX = GX / SX, WY = GY / SY };
     int32_t g[GX * GY][2], w[GX * GY][2], s[GX * GY][2], seen[WX][WY][SX][SY] = { { { { 0 } } } };
     ndr_buffer *global_id = buffer_of(sizeof g, NULL), *group_id = buffer_of(sizeof w, NULL);

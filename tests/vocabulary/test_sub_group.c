@@ -137,7 +137,6 @@ static void check_group(size_t first, size_t items, uint32_t max)
 
 static void test_sub_group__partitions_each_group_and_only_the_last_is_smaller(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < TRIALS; ++k) {
         const trial *t = &trials[k];
         if (!read_places(t)) continue;
@@ -150,7 +149,6 @@ static void test_sub_group__partitions_each_group_and_only_the_last_is_smaller(v
 
 static void test_sub_group__is_what_the_host_is_told(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < TRIALS; ++k) {
         const trial *t = &trials[k];
         if (!read_places(t)) continue;
@@ -166,7 +164,6 @@ static void test_sub_group__is_what_the_host_is_told(void **state)
 
 static void test_sub_group__stays_the_same_over_launches_and_groups(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < TRIALS; ++k) {
         const trial *t = &trials[k];
         if (!read_places(t)) continue;
@@ -182,7 +179,6 @@ static void test_sub_group__stays_the_same_over_launches_and_groups(void **state
 
 static void test_sub_group__runs_along_the_last_dimension(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = kernel_of_size(places_source, "places_3d", 4);
     skip_without(kernel, "the device has no sub-groups of 4");
     ndr_buffer *out = buffer_of(MOST * sizeof(place), NULL);
@@ -437,7 +433,6 @@ static void check_functions(const trial *t, int type, int op)
 
 static void test_sub_group__reduces_and_scans_in_any_size(void **state)
 {
-    (void)state;
     write_functions("", false);
     for (size_t k = 0; k < TRIALS; ++k) check_functions(&trials[k], 4, 0);
 }
@@ -456,7 +451,6 @@ static void check_types(int from, int to)
 
 static void test_sub_group__reduces_and_scans_every_type_by_every_operator(void **state)
 {
-    (void)state;
     write_functions("", true);
     check_types(BYTES, DTYPES);
     skip_for_fault(driver_loses_chosen_bytes(), "a choice of two 8-bit values is neither");
@@ -465,7 +459,6 @@ static void test_sub_group__reduces_and_scans_every_type_by_every_operator(void 
 
 static void test_sub_group__works_without_the_driver_s_shuffles(void **state)
 {
-    (void)state;
     skip_without(kind_of(kernel_of_size(places_source, "places", 0), 1) == NDR_SUB_GROUP_NATIVE,
                  "the device has no sub-groups of its own");
     write_functions("#undef cl_khr_subgroup_shuffle", false);
@@ -474,7 +467,6 @@ static void test_sub_group__works_without_the_driver_s_shuffles(void **state)
 
 static void test_sub_group__leaves_nan_out_of_a_minimum(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"ndr/sub_group.clh\"\n"
         "NDR_SUB_GROUP_KERNEL kernel void least(global const float *x, global float *y, NDR_ND_RANGE(1))\n"
@@ -579,14 +571,12 @@ static void check_exchange(const trial *t, int type)
 
 static void test_sub_group__exchanges_elements_in_any_size(void **state)
 {
-    (void)state;
     write_exchanges("EXCHANGE(int)");
     for (size_t k = 0; k < TRIALS; ++k) check_exchange(&trials[k], 4);
 }
 
 static void test_sub_group__exchanges_every_type(void **state)
 {
-    (void)state;
     const trial whole = { 0, 13, 13 }, fours = { 4, 13, 13 };
     write_exchanges("EXCHANGE(char) EXCHANGE(uchar) EXCHANGE(short) EXCHANGE(ushort) EXCHANGE(int) EXCHANGE(uint)\n"
                     "EXCHANGE(long) EXCHANGE(ulong) EXCHANGE(float)\n"
@@ -604,7 +594,6 @@ static void test_sub_group__exchanges_every_type(void **state)
 
 static void test_sub_group__votes(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"ndr/sub_group.clh\"\n"
         "NDR_SUB_GROUP_KERNEL kernel void vote(global const int *x, global int *y, NDR_ND_RANGE(1))\n"
@@ -644,7 +633,6 @@ static void test_sub_group__votes(void **state)
 
 static void test_sub_group__sees_after_a_barrier_what_was_written_before(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"ndr/sub_group.clh\"\n"
         "NDR_SUB_GROUP_KERNEL kernel void turn(global uint *x, local uint *t, NDR_ND_RANGE(1))\n"
@@ -679,7 +667,6 @@ static void test_sub_group__sees_after_a_barrier_what_was_written_before(void **
 
 static void test_sub_group__of_a_whole_group_does_what_the_group_does(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"ndr/sub_group.clh\"\n"
         "kernel void both(global const int *x, global int *y, NDR_ND_RANGE(1))\n"
@@ -722,7 +709,6 @@ static void test_sub_group__of_a_whole_group_does_what_the_group_does(void **sta
 
 static void test_sub_group__goes_its_own_way_where_it_is_a_warp(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"ndr/sub_group.clh\"\n"
         "kernel void odd(global int *x, NDR_ND_RANGE(1))\n"
@@ -750,7 +736,6 @@ static void test_sub_group__goes_its_own_way_where_it_is_a_warp(void **state)
 
 static void test_sub_group__larger_than_any_group_is_refused(void **state)
 {
-    (void)state;
     ndr_kernel *kernel = NULL;
     assert_refused(NDR_UNSUPPORTED,
                    ndr_kernel_get(context,
@@ -774,7 +759,6 @@ static void assert_sentence(const char *body, const char *range, const char *sen
 
 static void test_sub_group__call_without_meaning_does_not_compile(void **state)
 {
-    (void)state;
     assert_sentence("ndr_get_sub_group(NDR_ITEM(1));", "NDR_RANGE(1)",
                     "items of a range have no sub-group");
     assert_sentence("ndr_get_sub_group(ndr_get_group(NDR_ND_ITEM(1)));", "NDR_ND_RANGE(1)",

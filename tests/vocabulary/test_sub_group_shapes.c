@@ -226,7 +226,6 @@ static size_t run_case(ndr_range local, size_t requested)
 
 static void test_sub_group_shapes__may_be_cut_row_by_row(void **state)
 {
-    (void)state;
     static const ndr_range rows[] = { { 3, { 2, 2, 2 } }, { 3, { 5, 3, 1 } }, { 2, { 3, 10, 0 } }, { 2, { 2, 3, 0 } } };
     size_t sizes[MAX_SIZES];
     const size_t size_count = list_sizes(sizes);
@@ -237,7 +236,6 @@ static void test_sub_group_shapes__may_be_cut_row_by_row(void **state)
 /* The last row of (3, 3) in groups of (2, 3) is a group of its own. What is the largest must not depend on the group. */
 static void test_sub_group_shapes__have_one_largest_size_at_split_edges(void **state)
 {
-    (void)state;
     const ndr_nd_range range = { .global = ndr_range_2d(3, 3), .local = ndr_range_2d(2, 3), .edge = NDR_EDGE_SPLIT };
     const ndr_kernel_desc desc = {
         .name = "largest",
@@ -264,7 +262,6 @@ static void test_sub_group_shapes__have_one_largest_size_at_split_edges(void **s
 
 static void test_sub_group_shapes__tell_items_and_host_what_there_is(void **state)
 {
-    (void)state;
     static ndr_range shapes[2048];
     size_t sizes[MAX_SIZES];
     const size_t shape_count = list_shapes(shapes), size_count = list_sizes(sizes), all = shape_count * size_count;
