@@ -145,11 +145,6 @@ bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns
     }
 }
 
-bool ndr_queue_spins(const ndr_queue *queue)
-{
-    return queue->spin_ns == 0 ? queue->context->caps.wait_sleeps : queue->spin_ns > 0;
-}
-
 /* ---- the last event of a queue ---- */
 
 /* Creating an event costs driver time. After more launches than this the wait is long anyway. With spin_ns every launch

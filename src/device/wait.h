@@ -42,9 +42,6 @@ cl_int ndr_wait_for_shared_queue(const ndr_context *context, cl_command_queue qu
 /* Poll at growing intervals until `is_over` says so, or for `timeout_ns`. Returns whether it did. */
 bool ndr_wait_until(bool (*is_over)(void *what), void *what, uint64_t timeout_ns);
 
-/* Whether some waits of this queue spin, so that blocking calls should wait for an event instead. */
-bool ndr_queue_spins(const ndr_queue *queue);
-
 /* Whether the next launch should pass its event to ndr_queue_set_last_event(). */
 bool ndr_queue_wants_last_event(ndr_queue *queue);
 

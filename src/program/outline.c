@@ -6,15 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct item_list {
+    void *items;
+    size_t count, item_bytes;
+    bool failed;
+} item_list;
+
 typedef struct kernel_entry {
     ndr_outline_kernel info;
-    ndr_outline_list params; /* of ndr_outline_param */
+    item_list params; /* of ndr_outline_param */
 } kernel_entry;
 
 struct ndr_outline {
     ndr_source source, full; /* with the vocabulary's includes, and with its files */
-    ndr_outline_list kernels, constants;
-    ndr_outline_list files, absent; /* of strings in `source`; the last is NULL */
+    item_list kernels, constants;
+    item_list files, absent; /* of strings in `source`; the last is NULL */
     char *title;
     char key[33]; /* a hash of the text */
 };
@@ -23,7 +29,8 @@ static ndr_status fail_without_memory(void) { return ndr_fail(NDR_OUT_OF_HOST_ME
 
 /* ---- lists ---- */
 
-void *ndr_outline_add(ndr_outline_list *list)
+/* Append a zeroed item; NULL: no memory. */
+static void *add(item_list *list)
 {
     char *items = realloc(list->items, (list->count + 1) * list->item_bytes);
     list->failed |= !items;
@@ -94,7 +101,7 @@ static void blank_attributes(char *chars)
 
 static ndr_status add_param(const ndr_plain *plain, const ndr_param_text *text, bool is_reducer, kernel_entry *kernel)
 {
-    ndr_outline_param *param = ndr_outline_add(&kernel->params);
+    ndr_outline_param *param = add(&kernel->params);
     if (!param) return fail_without_memory();
     return (is_reducer ? ndr_parameter_read_reducer : ndr_parameter_read)(plain, text, param);
 }
@@ -198,7 +205,7 @@ static ndr_status add_kernel(const ndr_plain *plain, const char *word, const ndr
                              ndr_outline *outline)
 {
     const char *close = ndr_plain_skip_pair(found->list, stop);
-    kernel_entry *kernel = ndr_outline_add(&outline->kernels);
+    kernel_entry *kernel = add(&outline->kernels);
     if (!kernel || !close) return fail_without_memory();
     kernel->params.item_bytes = sizeof(ndr_outline_param);
     kernel->info.name = ndr_text_copy(found->name, ndr_word_length(found->name));
@@ -237,13 +244,13 @@ static ndr_status list_kernels(const ndr_plain *plain, ndr_outline *outline)
 
 static void add_constant(void *visitor, const char *name, size_t length, const char *suffix, int64_t value)
 {
-    ndr_outline_list *list = visitor;
+    item_list *list = visitor;
     ndr_text text = { 0 };
     ndr_text_add(&text, "%.*s%s", (int)length, name, suffix);
     list->failed |= text.failed;
     for (size_t i = 0; i < list->count && !text.failed; ++i)
         if (strcmp(((ndr_outline_constant *)list->items)[i].name, text.chars) == 0) text.failed = true;
-    ndr_outline_constant *made = text.failed ? NULL : ndr_outline_add(list);
+    ndr_outline_constant *made = text.failed ? NULL : add(list);
     if (made) *made = (ndr_outline_constant){ .name = text.chars, .value = value };
     else ndr_text_free(&text);
 }
@@ -251,16 +258,16 @@ static void add_constant(void *visitor, const char *name, size_t length, const c
 /* ---- creating ---- */
 
 /* Make a list of the lines of `text`, each of which becomes a string. */
-static void list_lines(ndr_text *text, ndr_outline_list *list)
+static void list_lines(ndr_text *text, item_list *list)
 {
     for (char *line = text->chars, *end; line && *line; line = end + 1) {
         end = line + strcspn(line, "\n");
-        const char **item = ndr_outline_add(list);
+        const char **item = add(list);
         if (item) *item = line;
         if (!*end) break;
         *end = '\0';
     }
-    ndr_outline_add(list);
+    add(list);
 }
 
 static ndr_status fill(const ndr_kernel_desc *desc, ndr_outline *outline)

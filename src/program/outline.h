@@ -6,16 +6,6 @@
 
 #include "ndr/ndr_outline.h"
 
-/* One parameter or kernel, with the memory of its strings. */
-typedef struct ndr_outline_list {
-    void *items;
-    size_t count, item_bytes;
-    bool failed;
-} ndr_outline_list;
-
-/* Append a zeroed item; NULL: no memory. */
-void *ndr_outline_add(ndr_outline_list *list);
-
 /* A parameter of a kernel that is being read: its text, in which macros are replaced. */
 typedef struct ndr_param_text {
     const char *at, *end;

@@ -516,7 +516,6 @@ static ndr_status paste_endif(expansion *x, input *f, group *in, const char *sta
     return NDR_OK;
 }
 
-/* What the line has to say in the code about macros; NULL: it has no directive. */
 /* Whether a directive changes neither macros nor which lines are compiled. */
 static bool changes_no_code(const ndr_line *line)
 {
@@ -525,6 +524,7 @@ static bool changes_no_code(const ndr_line *line)
     return !ndr_word_take(pragma, "push_macro") && !ndr_word_take(pragma, "pop_macro");
 }
 
+/* What the line has to say in the code about macros; NULL: it has no directive. */
 static const char *macro_of(const ndr_line *line)
 {
     const char *defined = ndr_line_is(line, "define"), *undefined = ndr_line_is(line, "undef");

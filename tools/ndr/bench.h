@@ -49,8 +49,8 @@ typedef struct need {
 
 enum { MOST_BUFFERS = 4 };
 
-/* One call. It stays where it is: its needs point into its descriptor. The caller sets `context`, `sizes` and, where the operation has them, `dtype`, `op`, `method` and
- * `accuracy`. */
+/* One call. It stays where it is, because its needs point into its descriptor. The caller sets `context`, `sizes` and,
+ * where the operation has them, `dtype`, `op`, `method` and `accuracy`. */
 typedef struct work {
     ndr_context *context;
     operation_id operation;

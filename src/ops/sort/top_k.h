@@ -21,9 +21,6 @@ extern const ndr_operation ndr_top_k_operation, ndr_top_k_select_operation, ndr_
 /* Pure: whether the first one is for the request. */
 bool ndr_top_k_is_whole(const ndr_caps *caps, const ndr_top_k_request *request);
 
-/* Pure: the parts of each row on CPUs, when the input is read once. */
-size_t ndr_top_k_parts(const ndr_caps *caps, const ndr_top_k_request *request);
-
 /* The words of a value, as an argument. */
 ndr_arg ndr_top_k_value_words(const ndr_top_k_request *request);
 

@@ -17,8 +17,9 @@ typedef struct shares {
     size_t parts, size, groups, capacity, candidates; /* capacity: elements that a group gathers; candidates: of a row */
 } shares;
 
-/* The first of a part's elements are all gathered, so a part is long: a few for each core if they can be, else one. */
-size_t ndr_top_k_parts(const ndr_caps *caps, const ndr_top_k_request *r)
+/* The parts of each row on CPUs, when the input is read once. The first of a part's elements are all gathered, so a part
+ * is long: a few for each core if they can be, else one. */
+static size_t parts_of(const ndr_caps *caps, const ndr_top_k_request *r)
 {
     enum { MIN_PART = 1 << 14, LONG = 1 << 12, SHORT = 1 << 4, PER_UNIT = 4 };
     const size_t units = ndr_max_size(caps->info.compute_units, 1), rows = ndr_max_size(r->rows, 1);
@@ -31,7 +32,7 @@ static shares shares_for(const ndr_caps *caps, const ndr_top_k_request *r)
 {
     enum { PER_UNIT = 4, BLOCK = 16, MIN_GATHERED = 256 };
     const size_t length = ndr_max_size(r->length, 1);
-    shares s = { .size = ndr_ceil_div(length, ndr_top_k_parts(caps, r)) };
+    shares s = { .size = ndr_ceil_div(length, parts_of(caps, r)) };
     s.parts = ndr_ceil_div(length, s.size);
     s.candidates = (s.parts - 1) * r->k + ndr_min_size(r->k, length - (s.parts - 1) * s.size);
     s.groups = ndr_clamp_size((size_t)caps->info.compute_units * PER_UNIT, 1,
@@ -183,7 +184,7 @@ const ndr_operation ndr_top_k_operation = { "top_k", variants, NDR_COUNT_OF(vari
 bool ndr_top_k_is_whole(const ndr_caps *caps, const ndr_top_k_request *r)
 {
     enum { PER_CANDIDATE = 64 };
-    const size_t parts = ndr_top_k_parts(caps, r);
+    const size_t parts = parts_of(caps, r);
     if (!ndr_has_vectors(caps)) return r->length <= TILE;
     return r->rows >= caps->info.compute_units || r->length <= TILE || r->k * parts <= r->length / PER_CANDIDATE;
 }
