@@ -1,17 +1,13 @@
 /* broken_layer.c - an OpenCL layer that crashes or hangs where a program is created, or changes what is read:
  * BROKEN_LAYER_DOES is "crash", "hang" or "wrong". With BROKEN_LAYER_KERNEL it does so where that kernel is launched
  * instead, and "wrong" leaves the launch out. If NDR_DISABLE is BROKEN_LAYER_UNLESS, nothing is broken. With
- * BROKEN_LAYER_ONCE, a file that it makes, it does so once. Loaded through OPENCL_LAYERS. */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+ * BROKEN_LAYER_ONCE, a file that it makes, it does so once. */
+#include "tools/layer.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
-static const struct _cl_icd_dispatch *below;
 
 static bool does(const char *what)
 {
@@ -60,24 +56,9 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
     return below->clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, wait_count, wait, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (value && size < sizeof version)) return CL_INVALID_VALUE;
-    if (value) memcpy(value, &version, sizeof version);
-    if (size_out) *size_out = sizeof version;
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
-                                            cl_uint *entries_out, const struct _cl_icd_dispatch **layer)
-{
-    if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
-    below = target;
     ours.clCreateProgramWithSource = create_program;
     ours.clEnqueueReadBuffer = read_bytes;
     ours.clEnqueueNDRangeKernel = launch;
-    *entries_out = sizeof ours / sizeof(void *);
-    *layer = &ours;
-    return CL_SUCCESS;
 }

@@ -1,12 +1,9 @@
 /* verbose_layer.c - an OpenCL layer over any driver that takes -cl-nv-verbose as NVIDIA's does: the log then tells the
- * registers of kernels, in the words of ptxas. Loaded through OPENCL_LAYERS. */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
-#include <stdbool.h>
-#include <string.h>
+ * registers of kernels, in the words of ptxas. */
+#include "tools/layer.h"
 
-static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
-static const struct _cl_icd_dispatch *below;
+#include <stdbool.h>
+
 static bool is_verbose; /* of the last build */
 
 static const char said[] = "\nptxas info    : 0 bytes gmem\n"
@@ -56,24 +53,9 @@ static cl_int CL_API_CALL describe_build(cl_program program, cl_device_id device
     return below->clGetProgramBuildInfo(program, device, name, size, value, size_out);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (value && size < sizeof version)) return CL_INVALID_VALUE;
-    if (value) memcpy(value, &version, sizeof version);
-    if (size_out) *size_out = sizeof version;
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
-                                            cl_uint *entries_out, const struct _cl_icd_dispatch **layer)
-{
-    if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
-    below = target;
     ours.clGetPlatformInfo = describe;
     ours.clBuildProgram = build;
     ours.clGetProgramBuildInfo = describe_build;
-    *entries_out = sizeof ours / sizeof(void *);
-    *layer = &ours;
-    return CL_SUCCESS;
 }

@@ -10,14 +10,10 @@
  *
  * A new buffer gets the number of a released one. If that one was smaller, Oclgrind treats what kernels write past its
  * end as uninitialised. So the layer keeps every buffer, and no number is used twice. */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "tools/layer.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-
-static struct _cl_icd_dispatch ours; /* an entry left NULL falls through */
-static const struct _cl_icd_dispatch *below;
 
 /* The contents of a buffer, and where the bytes to write begin in them; of a sub-buffer those of its parent. */
 typedef struct {
@@ -89,25 +85,10 @@ static cl_int CL_API_CALL tell(cl_mem memory, cl_mem_info what, size_t capacity,
     return error;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_out)
+static void replace(void)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION || (value && size < sizeof version)) return CL_INVALID_VALUE;
-    if (value) memcpy(value, &version, sizeof version);
-    if (size_out) *size_out = sizeof version;
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
-                                            cl_uint *entries_out, const struct _cl_icd_dispatch **layer)
-{
-    if (entries < sizeof ours / sizeof(void *)) return CL_INVALID_VALUE;
-    below = target;
     ours.clEnqueueFillBuffer = fill;
     ours.clEnqueueWriteBuffer = write;
     ours.clCreateBuffer = create;
     ours.clGetMemObjectInfo = tell;
-    *entries_out = sizeof ours / sizeof(void *);
-    *layer = &ours;
-    return CL_SUCCESS;
 }
