@@ -10,8 +10,6 @@
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- devices ---- */
 
 enum { MAX_DEVICES = 32 };

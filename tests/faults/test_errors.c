@@ -26,7 +26,6 @@
 #include "program/explain.h"
 #include "program/program.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 #define SKIPPED ((ndr_status)-1) /* a row that this device or loader cannot reproduce */
 
 static const char demo[] =
@@ -66,8 +65,7 @@ static int open_demo(void **state)
 
 static int close_demo(void **state)
 {
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
     return close_device(state);
 }
 

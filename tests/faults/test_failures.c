@@ -34,7 +34,6 @@
 #include "ops/merge/merge.h"
 #include "ops/reduce/reduce.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { INTS = 100, MAX_STEPS = 40, MAX_POLLS = 8 };
 

@@ -297,8 +297,7 @@ static void test_quirks__a_driver_shows_its_fault_only_if_the_row_is_off(void **
     context->caps.quirks = quirks;
     if (made == NDR_OK) ndr_queue_destroy(unordered);
     ndr_queue_destroy(line);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
     print_message("without the rows: a mark waits for its list alone: %d, order is kept: %d\n", was_alone, kept_order);
     assert_true(is_alone && keeps_order);
     if (has_marks) assert_int_equal(was_alone, !is_pocl);

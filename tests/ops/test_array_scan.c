@@ -12,8 +12,6 @@
 #include "scanned.h"
 #include "strides.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
 
@@ -234,10 +232,9 @@ static void test_array_scan__leaves_nan_out_of_minima_until_there_is_a_number(vo
                                      .input = ndr_array_of(both, NDR_DTYPE_F32, ndr_range_2d(ROWS, COLS)) };
         desc.output = desc.input;
         assert_ok(ndr_array_scan(queue, &desc, NULL));
-        read_buffer(both, host, sizeof host);
+        take_buffer(both, host, sizeof host);
         for (size_t i = 0; i < ROWS; ++i)
             for (size_t k = 0; k < COLS; ++k) assert_true((axis ? k : i) < 2 ? isnan(host[i][k]) : host[i][k] == 3);
-        ndr_buffer_destroy(both);
     }
 }
 
@@ -282,11 +279,10 @@ static void test_array_scan__gives_an_event_and_follows_work_out_of_order(void *
     desc.op = NDR_OP_SUM, desc.axis = 1;
     assert_ok(ndr_array_scan(ndr_after(line, done), &desc, &end));
     assert_ok(ndr_event_wait(end));
-    read_buffer(both, host, sizeof host);
+    take_buffer(both, host, sizeof host);
     for (int i = 0; i < ROWS; ++i)
         for (int k = 0; k < COLS; ++k) assert_int_equal(host[i][k], k + 1);
     ndr_event_destroy(filled), ndr_event_destroy(done), ndr_event_destroy(end);
-    ndr_buffer_destroy(both);
     ndr_queue_destroy(line);
 }
 
@@ -314,10 +310,9 @@ static void test_array_scan__of_two_very_long_columns(void **state)
     const ndr_array all = ndr_array_of(x, NDR_DTYPE_U8, ndr_range_2d(ROWS, COLS));
     assert_ok(ndr_buffer_fill(queue, x, 0, count, &one, 1, NULL));
     assert_ok(ndr_array_scan(queue, &(ndr_array_scan_desc){ .op = NDR_OP_SUM, .input = all, .output = all }, NULL));
-    read_buffer(x, got, count);
+    take_buffer(x, got, count);
     for (size_t i = 0; i < count; ++i) wrong += got[i] != (unsigned char)(i / COLS + 1);
     assert_int_equal(wrong, 0);
-    ndr_buffer_destroy(x);
     free(got);
 }
 
@@ -342,14 +337,13 @@ static void test_array_scan__of_long_rows_is_right_where_loops_end_early(void **
     assert_ok(ndr_buffer_fill(queue, x, 0, count, &one, 1, NULL));
     assert_ok(ndr_array_scan(queue, &(ndr_array_scan_desc){ .op = NDR_OP_SUM, .axis = 1, .input = all, .output = all },
                              NULL));
-    read_buffer(x, got, count);
+    take_buffer(x, got, count);
     for (size_t i = 0; i < count; ++i)
         wrong += got[i] != (unsigned char)(i % PITCH < COLS ? i % PITCH + 1 : one);
     force(&ndr_array_scan_operation, NULL);
     caps->info.max_group_size = most;
     caps->quirks = quirks;
     assert_int_equal(wrong, 0);
-    ndr_buffer_destroy(x);
     free(got);
 }
 

@@ -6,8 +6,6 @@
 #include "ops/core.h"
 #include "program/program.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct {
     const char *name; /* as POCL_KERNELLIB_NAME has it */
     unsigned features, vector_bytes, registers;
@@ -56,8 +54,7 @@ static unsigned features_of_compiler(void)
     ndr_buffer *out = buffer_of(sizeof(uint32_t), NULL);
     assert_ok(ndr_launch(queue, kernel_of(source, "tell"), ndr_nd_range_1d(1, 1), out));
     uint32_t features;
-    read_buffer(out, &features, sizeof features);
-    ndr_buffer_destroy(out);
+    take_buffer(out, &features, sizeof features);
     return features;
 }
 

@@ -12,8 +12,6 @@
 #include "ops/histogram/histogram.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,  NDR_DTYPE_I16, NDR_DTYPE_U16,
                                     NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_F32, NDR_DTYPE_F64 };
 
@@ -125,10 +123,7 @@ static void run(const histogram *h, void *got)
     if (h->has_weights) d.weights.buffer = buffer_of(bytes_of(d.output_dtype, d.weights.offset + d.count), h->weights);
     assert_ok(ndr_histogram(queue, &d, NULL));
     read_buffer(d.output.buffer, got, out_bytes);
-    ndr_buffer_destroy(d.input.buffer);
-    ndr_buffer_destroy(d.output.buffer);
-    ndr_buffer_destroy(d.edges.buffer);
-    ndr_buffer_destroy(d.weights.buffer);
+    destroy_buffers(d.input.buffer, d.output.buffer, d.edges.buffer, d.weights.buffer);
 }
 
 static void check(const histogram *h)
@@ -410,8 +405,7 @@ static void test_histogram__refuses_buffers_that_do_not_fit(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_histogram(NULL, &(ndr_histogram_desc){ 0 }, NULL),
                    "ndr_histogram: queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_histogram(queue, NULL, NULL), "ndr_histogram: desc is NULL");
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_histogram__explains_its_choice(void **state)

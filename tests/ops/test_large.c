@@ -13,8 +13,6 @@
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { PERIOD = 251, SUM_OF_PERIOD = PERIOD * (PERIOD - 1) / 2, GUARDS = 5 };
 
 /* CHECK: byte k of the first n is WANTED, and those behind are as before. `count` elements are in x. */
@@ -62,9 +60,8 @@ static void check(const char *name, size_t n)
     ndr_buffer *counter = buffer_of(sizeof wrong, &wrong);
     assert_ok(
         ndr_launch(queue, kernel_of(text, name), ndr_range_1d(1 << 20), y, (uint64_t)n, (uint64_t)count, counter));
-    read_buffer(counter, &wrong, sizeof wrong);
+    take_buffer(counter, &wrong, sizeof wrong);
     if (wrong) fail_msg("%s: %" PRIu32 " of %zu elements, or guards, are wrong", name, wrong, n);
-    ndr_buffer_destroy(counter);
 }
 
 static uint64_t sum_of_all(void)
@@ -203,11 +200,10 @@ static void test_large__selections_are_right(void **state)
                                              .output = { y, 0 },
                                              .selected = { number, 0 } },
                          NULL));
-    read_buffer(number, &chosen, sizeof chosen);
+    take_buffer(number, &chosen, sizeof chosen);
     assert_int_equal(chosen, (count + 1) / 3);
     check("selected", (size_t)chosen);
     ndr_buffer_destroy(flags);
-    ndr_buffer_destroy(number);
 }
 
 /* ---- the device ---- */
@@ -238,8 +234,7 @@ static int open_large(void **state)
 
 static int close_large(void **state)
 {
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
     return close_device(state);
 }
 

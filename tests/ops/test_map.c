@@ -9,8 +9,6 @@
 #include "ops/map/map.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- helpers ---- */
 
 static ndr_map_array named(const char *name, ndr_array array) { return (ndr_map_array){ name, array }; }
@@ -207,9 +205,8 @@ static void test_map__stores_zeros_by_default_and_nothing_after_return(void **st
     ndr_buffer *to = buffer_of(sizeof got, got);
     assert_ok(ndr_map(queue, MAP("if (i == 1) return; if (i > 1) y = 7;", OUTPUTS(span("y", to, NDR_DTYPE_I32, 0, 4))),
                       NULL));
-    read_buffer(to, got, sizeof got);
+    take_buffer(to, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ 0, -1, 7, 7 }), sizeof got);
-    ndr_buffer_destroy(to);
 }
 
 /* NaN, infinities, -0 and denormals pass through unchanged, where the device keeps denormals. */
@@ -306,9 +303,8 @@ static void test_map__changes_a_strided_array_in_place(void **state)
     every_second.stride[0] = 4, every_second.stride[1] = -2, every_second.offset = 3;
     assert_ok(
         ndr_map(queue, MAP("y = x + 100", INPUTS(named("x", every_second)), OUTPUTS(named("y", every_second))), NULL));
-    read_buffer(b, got, sizeof got);
+    take_buffer(b, got, sizeof got);
     for (int i = 0; i < 20; ++i) assert_int_equal(got[i], i % 2 ? i + 100 : i);
-    ndr_buffer_destroy(b);
 }
 
 /* ---- once ---- */
@@ -341,13 +337,12 @@ static void test_map__has_one_event_and_waits_for_others(void **state)
         MAP("y += (int)i", INPUTS(span("y", b, NDR_DTYPE_I32, 0, 3)), OUTPUTS(span("y", b, NDR_DTYPE_I32, 0, 3))),
         &second));
     assert_ok(ndr_event_wait(second));
-    read_buffer(b, got, sizeof got);
+    take_buffer(b, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ 7, 8, 9 }), sizeof got);
     ndr_event_destroy(first), ndr_event_destroy(second);
     assert_ok(ndr_map(queue, MAP("y = 7", OUTPUTS(span("y", NULL, NDR_DTYPE_I32, 0, 0))), &first));
     assert_ok(ndr_event_wait(first));
     ndr_event_destroy(first);
-    ndr_buffer_destroy(b);
 }
 
 static void test_map__explains_itself(void **state)
@@ -420,8 +415,7 @@ static void test_map__reaches_elements_beyond_31_bits(void **state)
     assert_ok(ndr_map(queue, MAP("x = 10 * x", INPUTS(last), OUTPUTS(last)), NULL));
     assert_ok(ndr_buffer_read(queue, x, (size_t)far, 4, got, NULL));
     assert_memory_equal(got, ((uint8_t[]){ 50, 60, 70, 80 }), 4);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 /* Of a part of a longer array. Past the offsets that a launch takes, too. */
@@ -436,14 +430,13 @@ static void test_map__counts_from_the_first_index(void **state)
         evens.array.stride[0] = 2;
         assert_ok(ndr_map(queue, MAP("x = i + 2 * i0", OUTPUTS(all), .first = (size_t)firsts[f]), NULL));
         assert_ok(ndr_map(queue, MAP("x += i", INPUTS(evens), OUTPUTS(evens), .first = (size_t)firsts[f]), NULL));
-        read_buffer(x, got, sizeof got);
+        take_buffer(x, got, sizeof got);
         for (uint64_t i = 0; i < 20; ++i) {
             const bool is_even = i >= 2 && i % 2 == 0;
             const uint64_t wanted = 3 * (firsts[f] + i) + (is_even ? firsts[f] + (i - 2) / 2 : 0);
             if (got[i] != wanted)
                 fail_msg("from %" PRIu64 ", element %" PRIu64 " is %" PRIu64 ", not %" PRIu64, firsts[f], i, got[i], wanted);
         }
-        ndr_buffer_destroy(x);
     }
 }
 

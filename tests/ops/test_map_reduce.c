@@ -8,8 +8,6 @@
 #include "ops/map_reduce/map_reduce.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { MOST = 100100 };
 
 static float xs[MOST], ys[MOST];
@@ -49,8 +47,7 @@ static bool is_left(void)
 
 static int close_data(void **state)
 {
-    ndr_buffer_destroy(x_buffer);
-    ndr_buffer_destroy(y_buffer);
+    destroy_buffers(x_buffer, y_buffer);
     return close_device(state);
 }
 
@@ -359,9 +356,8 @@ static void test_map_reduce__stores_one_element_and_has_an_event(void **state)
         &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
-    read_buffer(to, got, sizeof got);
+    take_buffer(to, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ -1, (int32_t)n, -1 }), sizeof got);
-    ndr_buffer_destroy(to);
 }
 
 /* ---- refusals ---- */

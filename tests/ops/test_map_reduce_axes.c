@@ -13,8 +13,6 @@
 #include "reference.h"
 #include "strides.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static uint64_t seed;
 
 /* ---- elements ---- */

@@ -11,8 +11,6 @@
 #include "reference.h"
 #include "refusals.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- one multiplication, with checks of everything around it ---- */
 
 /* Rows x cols of random elements in an array whose gaps and ends hold NaN. A read there shows in the result. */

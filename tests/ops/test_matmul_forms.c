@@ -13,8 +13,6 @@
 #include "ops/matmul/matmul.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- elements ---- */
 
 static bool is_integer(ndr_dtype dtype)

@@ -10,8 +10,6 @@
 #include "ops/merge/merge.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* An element whose order does not depend on all of it. */
 struct pair {
     uint32_t key, place, more;
@@ -190,8 +188,7 @@ static void check_merge(const sorting *c, size_t first_count)
     assert_ok(ndr_merge(queue, &desc, NULL));
     sort_on_host(c, elements, whole, 1, wanted + c->output_offset * size);
     check_bytes(c, output, wanted, out_bytes);
-    ndr_buffer_destroy(both);
-    ndr_buffer_destroy(output);
+    destroy_buffers(both, output);
     free(elements);
     free(sorted);
     free(wanted);
@@ -266,9 +263,8 @@ static void close_sort(const ndr_merge_sort_desc *desc, ndr_buffer *x)
     read_buffer(x, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ 9, 8, 7, 6, 5, 4, 3, 2, 1 }), sizeof got);
     assert_ok(ndr_merge_sort(queue, desc, NULL));
-    read_buffer(x, got, sizeof got);
+    take_buffer(x, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 }), sizeof got);
-    ndr_buffer_destroy(x);
 }
 
 #define SORT_REFUSES(code, change, ...)                                          \
@@ -331,9 +327,8 @@ static void test_merge__refuses_outputs_that_overlap_an_input(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_merge(queue, NULL, NULL), "ndr_merge: desc is NULL");
     int32_t got[12];
     assert_ok(ndr_merge(queue, &desc, NULL));
-    read_buffer(x, got, sizeof got);
+    take_buffer(x, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[]){ 1, 3, 5, 2, 4, 6, 1, 2, 3, 4, 5, 6 }), sizeof got);
-    ndr_buffer_destroy(x);
 }
 
 static void test_merge__explains_itself_without_buffers(void **state)

@@ -11,8 +11,6 @@
 
 #include <inttypes.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
 
@@ -69,8 +67,7 @@ static void check_copy(ndr_array input, ndr_array output, uint64_t *random)
              output.stride[2]);
     assert_same_bytes(got, wanted, out_bytes, what);
     free(from), free(wanted), free(got);
-    ndr_buffer_destroy(input.buffer);
-    ndr_buffer_destroy(output.buffer);
+    destroy_buffers(input.buffer, output.buffer);
 }
 
 static void check_random_copies(unsigned turns, size_t most)

@@ -9,8 +9,6 @@
 #include "ops/reduce/reduce.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- floats as bits ---- */
 
 typedef struct format {

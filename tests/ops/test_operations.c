@@ -11,8 +11,6 @@
 #include "device/context.h"
 #include "ndr/ndr_ops.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- five numbers of any type ---- */
 
 enum { COUNT = 5, ROOM = 8, BYTES = ROOM * 8 };
@@ -76,9 +74,8 @@ static bool are(ndr_buffer *buffer, ndr_dtype dtype, size_t count, const int *wa
 {
     char host[BYTES];
     bool is_same = true;
-    read_buffer(buffer, host, sizeof host);
+    take_buffer(buffer, host, sizeof host);
     for (size_t i = 0; i < count; ++i) is_same &= get(dtype, host, i) == wanted[i];
-    ndr_buffer_destroy(buffer);
     return is_same;
 }
 
@@ -214,8 +211,7 @@ static ndr_status try_array_scan(trial *t)
     ndr_buffer *x = buffer_of(sizeof host, host);
     desc.input.buffer = desc.output.buffer = x;
     RUN(ndr_array_scan, &desc);
-    read_buffer(x, host, sizeof host);
-    ndr_buffer_destroy(x);
+    take_buffer(x, host, sizeof host);
     t->is_right = true;
     for (size_t i = 0; i < COUNT * COLS; ++i) t->is_right &= get(t->dtype, host, i) == scan_results[t->op][i / COLS];
     return NDR_OK;
@@ -369,8 +365,7 @@ static ndr_status draw(trial *t, ndr_distribution distribution, double low, doub
     ndr_buffer *y = numbers(t->dtype, NULL, 0);
     desc.output.buffer = y, desc.count = COUNT, desc.below = is_whole ? COUNT : 0;
     RUN(ndr_random, &desc);
-    read_buffer(y, host, sizeof host);
-    ndr_buffer_destroy(y);
+    take_buffer(y, host, sizeof host);
     t->is_right = get(t->dtype, host, 0) != get(t->dtype, host, 1) || get(t->dtype, host, 1) != get(t->dtype, host, 2);
     for (size_t i = 0; i < COUNT; ++i) t->is_right &= get(t->dtype, host, i) >= low && get(t->dtype, host, i) < high;
     return NDR_OK;

@@ -1,10 +1,10 @@
 /* test_prove.c - variants that use more than OpenCL C: taken once their results were right, else replaced. */
 #include "support.h"
 
-#include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "forcing.h"
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
@@ -121,22 +121,11 @@ static void check_two_runs(const char *cache, unsigned disabled, counts wanted)
     close_bench(&b);
 }
 
-static void empty_folder(void)
-{
-    char path[sizeof folder + 300];
-    DIR *all = opendir(folder);
-    for (struct dirent *one; all && (one = readdir(all)) != NULL;) {
-        snprintf(path, sizeof path, "%s/%s", folder, one->d_name);
-        if (one->d_name[0] != '.') assert_int_equal(remove(path), 0);
-    }
-    if (all) closedir(all);
-}
-
 static void expect_proof(ndr_status status, bool is_right)
 {
     proof_status = status;
     proof_is_right = is_right;
-    empty_folder();
+    remove_folder(folder);
 }
 
 /* ---- the tests ---- */
@@ -378,7 +367,7 @@ static void test_prove__does_not_judge_a_variant_by_the_one_instead_of_it(void *
                                           .instead = &plain };
     static const ndr_op_variant *const both[] = { &large, &plain };
     static const ndr_operation own = { .name = "large", .variants = both, .variant_count = 2, .work_of = work_of };
-    empty_folder();
+    remove_folder(folder);
     for (int i = 0; i < 2; ++i) { /* nothing is kept */
         bench b = open_bench(folder, 0);
         assert_ok(ndr_op_run(&own, &(ndr_order){ .queue = b.queue }, NULL, NULL));
@@ -479,8 +468,7 @@ static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(v
     assert_non_null(strstr(logged, " as PTX for sm_90a: the driver's binary is not PTX\n"));
     assert_refused(NDR_UNSUPPORTED, force_in(b.context, &ndr_matmul_operation, "split"),
                    "matmul: split needs PTX that multiplies matrices of bfloat16, which device \"");
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(c);
+    destroy_buffers(x, c);
     close_bench(&b);
 }
 
@@ -549,8 +537,7 @@ static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(v
             ndr_op_prove(&ndr_matmul_operation, b.context, variant_of(&ndr_matmul_operation, names[i]), &is_right));
         if (is_right) check_without_memory(&b, x, c, M, K, names[i]);
     }
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(c);
+    destroy_buffers(x, c);
     close_bench(&b);
     skip_without(is_right, "the device has no PTX for matrices of bfloat16 and half");
 }
@@ -588,11 +575,10 @@ static void test_prove__does_not_wait_for_groups_for_ever(void **state)
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     const size_t items = fitting_group(kernel, 4);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(GROUPS * items, items), marks, (cl_uint)LOOKS));
-    read_buffer(marks, after, sizeof after);
+    take_buffer(marks, after, sizeof after);
     assert_int_equal(after[0], GROUPS);
     assert_int_equal(after[1], 1);
     assert_int_equal(after[2], GROUPS + 1 + GROUPS);
-    ndr_buffer_destroy(marks);
 }
 
 static ndr_status run_tiles(const ndr_operation *of, ndr_op_job *job, const void *request)
@@ -693,8 +679,7 @@ static void check_replaced(const ndr_operation *of, const char *name)
     assert_non_null(strstr(logged, "\": its results are wrong\n"));
     snprintf(wanted, sizeof wanted, "%s: %s needs groups ", of->name, name);
     assert_refused(NDR_UNSUPPORTED, force_in(b.context, of, name), wanted, "that go on while others wait for them");
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
     close_bench(&b);
 }
 

@@ -11,8 +11,6 @@
 #include "philox.h"
 #include "refusals.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I32, NDR_DTYPE_U32, NDR_DTYPE_I64,
                                     NDR_DTYPE_U64, NDR_DTYPE_F32, NDR_DTYPE_F64 };
 

@@ -18,8 +18,6 @@ static const char *const op_names[] = { [NDR_OP_SUM] = "sum", [NDR_OP_MIN] = "mi
 static const ndr_reduce_method methods[] = { NDR_REDUCE_TREE, NDR_REDUCE_ATOMIC, NDR_REDUCE_RECURSIVE };
 static const char *const method_names[] = { "tree", "atomic", "recursive" };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* A forced row is tested only with its own method, and with one integer type of each width, because the text over T
  * is the same; the atomic method, whose cell depends on the sign, with both of 32 bits. */
 static bool is_for(const ndr_op_variant *variant, ndr_reduce_method method)

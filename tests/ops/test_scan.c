@@ -13,8 +13,6 @@
 #include "scanned.h"
 #include "refusals.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Elements after the input and the output. */
 enum { GUARDS = 3 };
 
@@ -125,8 +123,7 @@ static unsigned char *run_scan(const scan *c, const void *in, const unsigned cha
         free(after);
         ndr_buffer_destroy(output);
     }
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(marks);
+    destroy_buffers(input, marks);
     free(host_in);
     free(host_flags);
     return host_out;
@@ -553,8 +550,7 @@ static void test_scan__refuses_flags_that_do_not_fit(void **state)
     desc.count = 4;
     desc.flags = (ndr_span){ both, 12 };
     assert_refused(NDR_BAD_ARGUMENT, ndr_scan(queue, &desc, NULL), "output", "overlaps flags");
-    ndr_buffer_destroy(both);
-    ndr_buffer_destroy(flags);
+    destroy_buffers(both, flags);
 }
 
 /* ---- every variant, whatever this device would choose ---- */

@@ -60,8 +60,7 @@ static unordered open_unordered(void)
 
 static void close_unordered(unordered *u)
 {
-    ndr_buffer_destroy(u->input);
-    ndr_buffer_destroy(u->output);
+    destroy_buffers(u->input, u->output);
     ndr_queue_destroy(u->queue);
     ndr_context_destroy(u->context);
 }

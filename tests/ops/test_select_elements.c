@@ -9,8 +9,6 @@
 #include "ops/select/select.h"
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Bytes after the output. */
 enum { GUARDS = 24 };
 
@@ -103,15 +101,11 @@ static void check(const selection *c)
                     c->by_runs, c->keeps_others);
     assert_memory_equal(got, wanted, out_bytes);
     uint64_t got_counts[4];
-    read_buffer(selected, got_counts, sizeof got_counts);
+    take_buffer(selected, got_counts, sizeof got_counts);
     assert_memory_equal(got_counts, counts, sizeof counts);
-    read_buffer(places, got_starts, start_bytes);
+    take_buffer(places, got_starts, start_bytes);
     if (desc.starts.buffer) assert_memory_equal(got_starts, starts, start_bytes);
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(marks);
-    ndr_buffer_destroy(output);
-    ndr_buffer_destroy(selected);
-    ndr_buffer_destroy(places);
+    destroy_buffers(input, marks, output);
     free(in);
     free(flags);
     free(wanted);
@@ -226,10 +220,7 @@ static void close_bench(bench *b)
     read_buffer(b->selected, &selected, sizeof selected);
     assert_int_equal(selected, 3);
     assert_memory_equal(got, ((const int32_t[]){ 1, 3, 6 }), 3 * sizeof *got);
-    ndr_buffer_destroy(b->input);
-    ndr_buffer_destroy(b->flags);
-    ndr_buffer_destroy(b->output);
-    ndr_buffer_destroy(b->selected);
+    destroy_buffers(b->input, b->flags, b->output, b->selected);
 }
 
 static void test_select__refuses_what_is_missing(void **state)

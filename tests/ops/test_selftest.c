@@ -1,11 +1,11 @@
 /* test_selftest.c - ndr_selftest(): what it finds is used and kept, and its requests tell wrong results from right ones. */
 #include "support.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include "device/context.h"
 #include "device/queue.h"
+#include "files.h"
 #include "forcing.h"
 #include "ops/selftest.h"
 
@@ -71,17 +71,6 @@ static void keep_logged(ndr_log_level level, const char *id, const char *text, v
     if (strcmp(id, "op.refused") == 0) snprintf(logged + used, sizeof logged - used, "%s\n", text);
 }
 
-static void empty_folder(void)
-{
-    char path[sizeof folder + 300];
-    DIR *all = opendir(folder);
-    for (struct dirent *one; all && (one = readdir(all)) != NULL;) {
-        snprintf(path, sizeof path, "%s/%s", folder, one->d_name);
-        if (one->d_name[0] != '.') assert_int_equal(remove(path), 0);
-    }
-    if (all) closedir(all);
-}
-
 static ndr_context *open_with(const char *cache)
 {
     ndr_context *made;
@@ -140,7 +129,7 @@ static void expect(behaviour of_first, behaviour of_second)
 {
     first = of_first;
     second = of_second;
-    empty_folder();
+    remove_folder(folder);
 }
 
 /* ---- what is found ---- */

@@ -9,8 +9,6 @@
 #include "ndr/ndr_ops.h"
 #include "ops/sort/sort.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const ndr_dtype dtypes[] = { NDR_DTYPE_I8,  NDR_DTYPE_U8,   NDR_DTYPE_I16, NDR_DTYPE_U16,
                                     NDR_DTYPE_I32, NDR_DTYPE_U32,  NDR_DTYPE_I64, NDR_DTYPE_U64,
                                     NDR_DTYPE_F16, NDR_DTYPE_BF16, NDR_DTYPE_F32, NDR_DTYPE_F64 };
@@ -108,8 +106,7 @@ static void check_order(const sorting *s, const unsigned char *keys, const size_
     free(same);
     if (values_out != values_in) ndr_buffer_destroy(values_out);
     if (out != in) ndr_buffer_destroy(out);
-    ndr_buffer_destroy(values_in);
-    ndr_buffer_destroy(in);
+    destroy_buffers(values_in, in);
     free(values);
 }
 
@@ -368,8 +365,7 @@ static void test_sort__refuses_values_that_are_too_long_where_loops_end_early(vo
     assert_ok(ndr_queue_finish(queue));
     force(&ndr_sort_operation, NULL);
     context->caps.quirks = quirks;
-    ndr_buffer_destroy(keys), ndr_buffer_destroy(sorted);
-    ndr_buffer_destroy(values), ndr_buffer_destroy(sorted_values);
+    destroy_buffers(keys, sorted, values, sorted_values);
 }
 
 /* ---- on the queue ---- */
@@ -386,9 +382,8 @@ static void test_sort__gives_an_event_and_sees_what_the_queue_did_before(void **
     assert_ok(ndr_sort(queue, &desc, &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
-    read_buffer(keys, host, count * sizeof *host);
+    take_buffer(keys, host, count * sizeof *host);
     for (size_t i = 0; i < count; ++i) assert_int_equal(host[i], i + 1);
-    ndr_buffer_destroy(keys);
     free(host);
 }
 
@@ -432,8 +427,7 @@ static void close_bench(bench *b)
     assert_memory_equal(got, ((const uint32_t[]){ 90, 1, 2, 3, 4, 5, 91, 92 }), sizeof got);
     read_buffer(b->sorted_values, got, sizeof got);
     assert_memory_equal(got, ((const uint32_t[]){ 90, 1, 2, 3, 4, 5, 91, 92 }), sizeof got);
-    ndr_buffer_destroy(b->keys), ndr_buffer_destroy(b->values);
-    ndr_buffer_destroy(b->sorted_keys), ndr_buffer_destroy(b->sorted_values);
+    destroy_buffers(b->keys, b->values, b->sorted_keys, b->sorted_values);
 }
 
 #define assert_sort_refused(status, desc, ...) assert_refused(status, ndr_sort(queue, desc, NULL), "ndr_sort: ", __VA_ARGS__)

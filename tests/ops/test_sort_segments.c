@@ -10,8 +10,6 @@
 #include "ndr/ndr_ops.h"
 #include "ops/sort/sort.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* NDR_TEST_SEED repeats a run; a failure prints it. */
 static uint64_t seed;
 

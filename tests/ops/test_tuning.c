@@ -8,8 +8,6 @@
 #include "ops/sort/sort.h"
 #include "ops/sort/top_k.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- devices ---- */
 
 static const ndr_device_info cpu = { .type = NDR_DEVICE_TYPE_CPU,

@@ -1,11 +1,11 @@
 /* test_warm.c - ndr_cache_warm(): what it was given is in the store afterwards, and what cannot be is named. */
 #include "support.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "device/context.h"
 #include "ops/warm.h"
 
@@ -43,9 +43,7 @@ static void open_made(void)
 
 static int begin(void **state)
 {
-    char command[2200];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", folder, folder);
-    if (system(command) == -1) return -1;
+    remove_folder(folder);
     set_env("NDR_CACHE", folder);
     open_made();
     return 0;
@@ -65,15 +63,6 @@ static int end(void **state)
     ndr_context_destroy(made);
     restore_env();
     return 0;
-}
-
-static unsigned count_entries(void)
-{
-    unsigned count = 0;
-    DIR *opened = opendir(folder);
-    for (struct dirent *e; opened && (e = readdir(opened));) count += e->d_name[0] != '.';
-    if (opened) closedir(opened);
-    return count;
 }
 
 /* ---- progress ---- */
@@ -123,7 +112,7 @@ static void test_warm__makes_later_requests_hits(void **state)
         assert_int_equal(progress.statuses[i], NDR_OK);
         assert_string_equal(progress.errors[i], "");
     }
-    assert_int_equal(count_entries(), PROGRAMS); /* now, not when a context ends */
+    assert_int_equal(count_files(folder, NULL, 0), PROGRAMS); /* now, not when a context ends */
     for (size_t i = 0; i < KERNELS; ++i) {
         ndr_kernel *kernel;
         assert_ok(ndr_kernel_get(made, &kernels[i], &kernel));
@@ -175,7 +164,7 @@ static void test_warm__names_the_first_that_fails_and_keeps_the_others(void **st
     assert_non_null(strstr(progress.errors[6], "desc->name is not set"));
     for (size_t i = 0; i < KERNELS; ++i)
         if (i != 2 && i != 5 && i != 6) assert_int_equal(progress.statuses[i], NDR_OK);
-    assert_int_equal(count_entries(), PROGRAMS - 1); /* nothing of the program with the step 100 is built */
+    assert_int_equal(count_files(folder, NULL, 0), PROGRAMS - 1); /* nothing of the program with the step 100 is built */
 }
 
 static void test_warm__keeps_a_program_without_the_name_of_a_kernel(void **state)
@@ -185,7 +174,7 @@ static void test_warm__keeps_a_program_without_the_name_of_a_kernel(void **state
     ndr_kernel_desc desc = desc_of(0);
     desc.name = NULL;
     assert_ok(ndr_cache_warm(made, &(ndr_warm_desc){ .kernel = &desc }, 1, NULL, NULL));
-    assert_int_equal(count_entries(), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
     desc = desc_of(PROGRAMS); /* the other kernel */
     assert_ok(ndr_kernel_get(made, &desc, &kernel));
     assert_ok(ndr_context_get_cache(made, &info));
@@ -296,8 +285,7 @@ static void test_warm__takes_the_kernels_of_operations(void **state)
     assert_ok(ndr_context_get_cache(made, &info));
     assert_int_equal(info.misses, 0);
     assert_true(info.hits >= 2); /* and the probe of the CPU's cores */
-    ndr_buffer_destroy(a);
-    ndr_buffer_destroy(c);
+    destroy_buffers(a, c);
     ndr_queue_destroy(line);
 }
 
@@ -339,7 +327,7 @@ static void test_warm__may_run_twice_at_once(void **state)
     for (int i = 0; i < 2; ++i) assert_int_equal(pthread_create(&threads[i], NULL, warm_all, &failed[i]), 0);
     for (int i = 0; i < 2; ++i) assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_false(failed[0] || failed[1]);
-    assert_int_equal(count_entries(), PROGRAMS);
+    assert_int_equal(count_files(folder, NULL, 0), PROGRAMS);
 }
 
 static int open_all(void **state)

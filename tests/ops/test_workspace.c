@@ -8,8 +8,6 @@
 #include "ops/scan/scan.h"
 #include "ops/sort/sort.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static void test_workspace__begins_with_zeros_and_grows(void **state)
 {
     ndr_queue *line;
@@ -187,8 +185,7 @@ static void check_after_failures(const ndr_op_variant *variant)
             assert_int_equal(got, count);
         }
     }
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(sum);
+    destroy_buffers(input, sum);
     ndr_queue_destroy(line);
 }
 
@@ -231,9 +228,7 @@ static void test_workspace__made_behind_work_that_fails_serves_the_next(void **s
         assert_int_equal(got, COUNT - i);
     }
     ndr_event_destroy(gate);
-    ndr_buffer_destroy(held);
-    ndr_buffer_destroy(sum);
-    ndr_buffer_destroy(input);
+    destroy_buffers(held, sum, input);
     ndr_queue_destroy(line);
 }
 
@@ -291,8 +286,7 @@ static void check_runs_after_failures(const ndr_operation *operation)
             check_output(operation, line, count_to_reduce() - i, output);
         }
     }
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(output);
+    destroy_buffers(input, output);
     ndr_queue_destroy(line);
 }
 

@@ -134,6 +134,17 @@ void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes)
     assert_ok(ndr_buffer_read(queue, buffer, 0, size_bytes, host, NULL));
 }
 
+void destroy_buffers_(ndr_buffer *const *buffers, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) ndr_buffer_destroy(buffers[i]);
+}
+
+void take_buffer(ndr_buffer *buffer, void *host, size_t size_bytes)
+{
+    read_buffer(buffer, host, size_bytes);
+    ndr_buffer_destroy(buffer);
+}
+
 /* Tests write to the working directory. Among libndr's sources they would overwrite some. */
 static void refuse_sources(void)
 {

@@ -17,6 +17,8 @@
 
 #include "ndr/ndr.h"
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 /* The context and queue (a profiling one) that a group of tests shares; made by open_device(). */
 extern ndr_context *context;
 extern ndr_queue *queue;
@@ -92,6 +94,11 @@ size_t fitting_group(const ndr_kernel *kernel, size_t wanted);
 /* A buffer that starts as a copy of `host`, or undefined if `host` is NULL. */
 ndr_buffer *buffer_of(size_t size_bytes, const void *host);
 
+/* destroy_buffers(a, b): each may be NULL. */
+#define destroy_buffers(...) \
+    destroy_buffers_((ndr_buffer *[]){ __VA_ARGS__ }, COUNT_OF(((ndr_buffer *[]){ __VA_ARGS__ })))
+void destroy_buffers_(ndr_buffer *const *buffers, size_t count);
+
 /* Write a file into the folder that the test runs in. */
 void write_file(const char *path, const char *text);
 
@@ -111,5 +118,8 @@ extern const char plain_kernels[];
 
 /* Read a whole buffer, or its first `size_bytes`. */
 void read_buffer(ndr_buffer *buffer, void *host, size_t size_bytes);
+
+/* The same, and destroy it. */
+void take_buffer(ndr_buffer *buffer, void *host, size_t size_bytes);
 
 #endif

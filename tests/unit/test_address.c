@@ -104,10 +104,7 @@ static void test_address__of_a_view_is_inside_the_buffer(void **state)
     assert_true(address_of(empty) != 0);
     ndr_buffer_destroy(whole);
     assert_int_equal(address_of(view), start + align);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(inner);
-    ndr_buffer_destroy(empty);
-    ndr_buffer_destroy(other);
+    destroy_buffers(view, inner, empty, other);
 }
 
 /* ---- use ---- */
@@ -137,10 +134,7 @@ static void test_address__kernels_follow_those_in_memory(void **state)
         assert_int_equal(got[i].value, 2 * i + 1 + 2);
         assert_int_equal(got[i].next, head + (uint64_t)(i + 1) * sizeof(node));
     }
-    ndr_buffer_destroy(low);
-    ndr_buffer_destroy(high);
-    ndr_buffer_destroy(whole);
-    ndr_buffer_destroy(sum);
+    destroy_buffers(low, high, whole, sum);
 }
 
 static void test_address__kernels_follow_those_in_structs(void **state)
@@ -155,9 +149,8 @@ static void test_address__kernels_follow_those_in_structs(void **state)
     assert_ok(ndr_prepare(kernel_of(source, "open_box"), &prepared, ndr_range_1d(3), ndr_struct(box, b),
                           ndr_reaches_buffer(x)));
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
-    read_buffer(x, got, sizeof got);
+    take_buffer(x, got, sizeof got);
     for (int i = 0; i < 4; ++i) assert_int_equal(got[i], 10 + i + (i ? 200 : 0));
-    ndr_buffer_destroy(x);
     assert_ok(ndr_prepared_run(queue, prepared, NULL)); /* it keeps the buffer */
     assert_ok(ndr_queue_finish(queue));
     ndr_prepared_destroy(prepared);
@@ -182,8 +175,7 @@ static void test_address__declarations_are_checked(void **state)
                    "(ndr_reaches_buffer()) is a buffer of another context");
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, open, one, ndr_reaches_buffer(plain), ndr_struct(box, b)),
                    "takes 1 argument, but 2 are given", "move ndr_reaches() behind them");
-    ndr_buffer_destroy(plain);
-    ndr_buffer_destroy(foreign);
+    destroy_buffers(plain, foreign);
     ndr_context_destroy(other);
 }
 
@@ -216,8 +208,7 @@ static void test_address__destroying_waits_for_its_users(void **state)
     assert_ok(ndr_launch_event(queue, kernel_of(source, "spin_box"), &done, ndr_range_1d(1), ndr_struct(box, b),
                                ndr_reaches_buffer(view)));
     assert_ok(ndr_queue_flush(queue));
-    ndr_buffer_destroy(whole);
-    ndr_buffer_destroy(view);
+    destroy_buffers(whole, view);
     assert_ok(ndr_event_get_state(done, &reached));
     assert_int_equal(reached, NDR_EVENT_COMPLETE);
     ndr_event_destroy(done);
@@ -251,8 +242,7 @@ static void test_address__is_declared_to_the_driver(void **state)
     assert_int_equal(declared_bytes, sizeof declared);
     assert_int_equal(declared[0], address_of(y));
     assert_int_equal(declared[1], address_of(x));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 /* ---- guard zones ---- */

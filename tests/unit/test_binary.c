@@ -1,6 +1,7 @@
 /* test_binary.c - programs kept on disk: loading gives the same program as compiling. Anything different or damaged
  * makes libndr compile the source. */
 #include "driver_faults.h"
+#include "files.h"
 #include "support.h"
 
 #include "device/cache.h"
@@ -9,7 +10,6 @@
 
 #include "ndr/ndr_cl.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,13 +64,6 @@ static ndr_context *open_context(void)
     return made;
 }
 
-static void empty_store(void)
-{
-    char command[2200];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", folder, folder);
-    assert_true(system(command) != -1);
-}
-
 static int open_all(void **state)
 {
     if (open_device(state) != 0 || !getcwd(folder, sizeof folder - 16)) return -1;
@@ -82,7 +75,7 @@ static int open_all(void **state)
 
 static int begin(void **state)
 {
-    empty_store();
+    remove_folder(folder);
     setenv("NDR_CACHE", folder, 1);
     ndr_cl.clCreateProgramWithSource = count_source;
     ndr_cl.clCreateProgramWithBinary = count_binary;
@@ -93,21 +86,8 @@ static int end(void **state)
 {
     ndr_cl.clCreateProgramWithSource = real_source;
     ndr_cl.clCreateProgramWithBinary = real_binary;
-    empty_store();
+    remove_folder(folder);
     return 0;
-}
-
-static unsigned count_entries(char *last, size_t capacity)
-{
-    unsigned count = 0;
-    DIR *opened = opendir(folder);
-    for (struct dirent *e; opened && (e = readdir(opened));) {
-        if (e->d_name[0] == '.') continue;
-        if (last) assert_true((size_t)snprintf(last, capacity, "%s/%s", folder, e->d_name) < capacity);
-        ++count;
-    }
-    if (opened) closedir(opened);
-    return count;
 }
 
 static ndr_kernel *get(ndr_context *in, const ndr_kernel_desc *desc)
@@ -162,7 +142,7 @@ static void fill_store(void)
     assert_logged("cache.miss", "it is not there");
     assert_logged("program.built", "\"source\" in ");
     assert_logged("cache.kept", "\"source\" with \"-DSTEP=3");
-    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
     assert_int_equal(taken, 0);
 }
 
@@ -189,7 +169,7 @@ static void test_binary__starts_warm_without_the_compiler(void **state)
     fill_store();
     assert_taken(add_in_a_context("-DSTEP=3"));
     assert_taken(add_in_a_context("-DSTEP=3"));
-    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
 }
 
 /* A change in any of the texts is another program. */
@@ -212,7 +192,7 @@ static void test_binary__keeps_a_program_linked_of_several_texts(void **state)
         assert_int_equal(compiled, runs[i].taken ? 0 : 2);
         ndr_context_destroy(made);
     }
-    assert_int_equal(count_entries(NULL, 0), 2);
+    assert_int_equal(count_files(folder, NULL, 0), 2);
 }
 
 static void test_binary__counts_hits_and_misses(void **state)
@@ -392,8 +372,7 @@ static void test_binary__knows_the_reducers_of_a_kernel(void **state)
         assert_refused(NDR_BAD_KERNEL_ARGUMENT,
                        ndr_launch(on, kernel, ndr_range_1d(3), x, sum, ndr_reducer(NDR_OP_BIT_XOR, 70000, to, 2)),
                        "argument 2", "\"bits\"");
-        ndr_buffer_destroy(x);
-        ndr_buffer_destroy(to);
+        destroy_buffers(x, to);
         ndr_queue_destroy(on);
         ndr_context_destroy(made);
     }
@@ -621,7 +600,7 @@ static void test_binary__does_not_keep_what_only_the_compiler_can_read(void **st
     if (ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = asked }, &kernel) == NDR_OK)
         assert_logged("cache.miss", "it includes a file that only the compiler finds");
     ndr_context_destroy(made);
-    assert_int_equal(count_entries(NULL, 0), 0);
+    assert_int_equal(count_files(folder, NULL, 0), 0);
 }
 
 static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
@@ -633,7 +612,7 @@ static void test_binary__keeps_nothing_of_what_does_not_build(void **state)
                        ndr_kernel_get(made, &(ndr_kernel_desc){ .name = "plus", .source = plus }, &kernel), "STEP");
         assert_true(compiled > 0);
         ndr_context_destroy(made);
-        assert_int_equal(count_entries(NULL, 0), 0);
+        assert_int_equal(count_files(folder, NULL, 0), 0);
     }
 }
 
@@ -644,7 +623,7 @@ static void test_binary__shows_the_driver_no_damaged_entry(void **state)
     static unsigned char bytes[1 << 20];
     char path[2048];
     fill_store();
-    assert_int_equal(count_entries(path, sizeof path), 1);
+    assert_int_equal(count_files(folder, path, sizeof path), 1);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     const size_t count = fread(bytes, 1, sizeof bytes, file);
@@ -770,7 +749,7 @@ static void test_binary__builds_where_an_entry_does_not_add_up(void **state)
         const ndr_kernel_desc desc = { .name = "plus", .source = plus, .options = "-DSTEP=3" };
         const size_t bytes = strlen(kernels[i]) + 1;
         const uint64_t length = bytes;
-        empty_store();
+        remove_folder(folder);
         ndr_context *made = open_context();
         char question[512];
         snprintf(question, sizeof question, "%s", get(made, &desc)->program->question.chars);
@@ -866,7 +845,7 @@ static void test_binary__keeps_the_answer_of_a_probe(void **state)
         const bool is_masked = made->caps.disabled & NDR_DISABLE_PTX;
         builds_first = i == 0 && !is_masked;
         builds = 0;
-        if (i == 2) empty_store();
+        if (i == 2) remove_folder(folder);
         ndr_cl.clBuildProgram = build_no_ptx;
         const ndr_status status = ndr_kernel_get(made, &desc, &kernel);
         ndr_cl.clBuildProgram = real_build;
@@ -901,7 +880,7 @@ static void test_binary__does_without_binaries(void **state)
     assert_built(add_in_a_context("-DSTEP=3"));
     assert_logged("cache.left_out", "CL_OUT_OF_RESOURCES");
     ndr_cl.clGetProgramInfo = real_info;
-    assert_int_equal(count_entries(NULL, 0), 0);
+    assert_int_equal(count_files(folder, NULL, 0), 0);
 }
 
 static unsigned asked_for_binaries;
@@ -947,7 +926,7 @@ static void test_binary__does_without_a_folder(void **state)
     setenv("NDR_CACHE", folder, 1);
     assert_built(add_in_a_context("-DSTEP=3"));
     assert_logged("cache.refused", "its group or other users may write to it");
-    assert_int_equal(count_entries(NULL, 0), 0);
+    assert_int_equal(count_files(folder, NULL, 0), 0);
 }
 
 /* ---- several at once ---- */
@@ -978,7 +957,7 @@ static void test_binary__is_shared_by_contexts_in_threads(void **state)
             assert_non_null(result);
         }
     }
-    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
     assert_false(has_logged("cache.ignored", ""));
 }
 
@@ -997,7 +976,7 @@ static void test_binary__is_shared_by_processes(void **state)
         assert_true(wait(&status) > 0);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(count_entries(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
     assert_taken(add_in_a_context("-DSTEP=3"));
 }
 

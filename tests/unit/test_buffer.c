@@ -21,10 +21,9 @@ static void assert_holds_and_destroy(ndr_buffer *buffer, const void *wanted, siz
 {
     unsigned char *got = malloc(size_bytes);
     assert_non_null(got);
-    read_buffer(buffer, got, size_bytes);
+    take_buffer(buffer, got, size_bytes);
     assert_memory_equal(got, wanted, size_bytes);
     free(got);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- making ---- */
@@ -127,8 +126,7 @@ static void test_buffer__over_host_memory_shows_there_when_mapped(void **state)
     assert_int_equal(host[3], 8);
     assert_ok(ndr_buffer_unmap(queue, over, mapped, NULL));
     assert_ok(ndr_queue_finish(queue));
-    ndr_buffer_destroy(over);
-    ndr_buffer_destroy(source);
+    destroy_buffers(over, source);
     free(host);
 }
 
@@ -199,10 +197,7 @@ static void test_buffer__refuses_the_host_what_its_options_exclude(void **state)
     assert_ok(ndr_buffer_unmap(queue, to_read, mapped, NULL));
     assert_ok(ndr_buffer_create_view(to_read, 0, 4, &view)); /* it inherits them */
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_write(queue, view, 0, 4, bytes, NULL), writes);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(to_read);
-    ndr_buffer_destroy(to_write);
-    ndr_buffer_destroy(not);
+    destroy_buffers(view, to_read, to_write, not);
 }
 
 static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
@@ -216,8 +211,7 @@ static void test_buffer__refuses_kernels_what_its_options_exclude(void **state)
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, copy_ints, ndr_range_1d(4), to_write, to_write),
                    "argument 1 \"from\"",
                    "created write-only for kernels (ndr_buffer_desc.kernels), but this kernel reads it");
-    ndr_buffer_destroy(to_read);
-    ndr_buffer_destroy(to_write);
+    destroy_buffers(to_read, to_write);
 }
 
 static void test_buffer__refuses_options_that_contradict(void **state)
@@ -637,8 +631,7 @@ static void test_buffer__map_refuses_to_overlap_unless_both_read(void **state)
         assert_ok(ndr_buffer_unmap(queue, whole, beside, NULL));
         assert_ok(ndr_buffer_unmap(queue, view, a, NULL));
     }
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(view, whole);
 }
 
 static void test_buffer__mapped_for_writing_is_kept_from_the_device(void **state)

@@ -165,8 +165,7 @@ static void test_check__looks_as_far_as_its_zones_reach(void **state)
     assert_refused(NDR_OUT_OF_BOUNDS, put(small, -65536, 1, 7), found(-65536, 1));
     assert_refused(NDR_OUT_OF_BOUNDS, put(large, 199999, 1, 7), found(199999, 1));
     assert_refused(NDR_OUT_OF_BOUNDS, put(large, -100000, 1, 7), found(-100000, 1));
-    ndr_buffer_destroy(small);
-    ndr_buffer_destroy(large);
+    destroy_buffers(small, large);
 }
 
 static ndr_status fill(const char *kernel, ndr_nd_range range)
@@ -261,8 +260,7 @@ static void add_past_the_end(ndr_kernel *kernel, ndr_dtype dtype, const void *on
                 const ndr_nd_range range = no_groups(ndr_range_1d(n));
                 count_launch(c, ndr_launch_v(queue, kernel, &range, args, 3, NULL));
             }
-        ndr_buffer_destroy(y);
-        ndr_buffer_destroy(x);
+        destroy_buffers(y, x);
     }
 }
 
@@ -311,8 +309,7 @@ static void test_check__finds_a_copy_that_passes_the_end_of_both_buffers(void **
     ndr_buffer *from = buffer_of(BYTES, NULL), *to = buffer_of(BYTES, NULL);
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("copy"), ndr_range_1d(N + 8), from, to),
                    "argument 1 \"to\"", "past the end");
-    ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
+    destroy_buffers(from, to);
 }
 
 /* The example of docs/wrong-results.md, and what it prints there. */
@@ -359,15 +356,13 @@ static void test_check__names_a_buffer_that_was_not_given(void **state)
     assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), x, out));
     read_buffer(out, &here, sizeof here);
     assert_ok(ndr_launch(queue, get("tell_address"), ndr_range_1d(1), other, out));
-    read_buffer(out, &there, sizeof there);
+    take_buffer(out, &there, sizeof there);
     char which[64];
     snprintf(which, sizeof which, "number %llu of this context", (unsigned long long)ndr_zones_number(other->zones));
     assert_refused(NDR_OUT_OF_BOUNDS, ndr_launch(queue, get("put_far"), ndr_range_1d(3), x, here, there + 333),
                    "kernel \"put_far\": launch", "a buffer that is not among its arguments", which, "(333 bytes)",
                    found_in(333, 0, 3));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(other);
-    ndr_buffer_destroy(out);
+    destroy_buffers(x, other);
 }
 
 static void test_check__blames_no_later_launch(void **state)
@@ -463,9 +458,7 @@ static void test_check__finds_writes_where_the_ends_of_a_view_are_those_of_its_b
                    found(2 * half - 1, 3));
     assert_refused(NDR_OUT_OF_BOUNDS, put(right, -half - 2, 2, 7), "before the start of the whole buffer of its view",
                    found(-2, 2));
-    ndr_buffer_destroy(left);
-    ndr_buffer_destroy(right);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(left, right, whole);
 }
 
 /* A buffer with a zone before it begins inside OpenCL's memory object, where no image can begin. */
@@ -482,8 +475,7 @@ static void test_check__refuses_an_image_over_a_buffer_with_zones(void **state)
     desc.buffer = view;
     assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image), "NDR_CHECK has put a guard zone before");
     assert_null(image);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(buffer);
+    destroy_buffers(view, buffer);
 }
 
 /* The reducers' destinations have handles and zones as all buffers. Each launch borrows the queue's memory. */
@@ -520,8 +512,7 @@ static void test_check__finds_writes_outside_what_reducers_reach(void **state)
     assert_refused(NDR_BAD_ARGUMENT,
                    ndr_launch(queue, kernel, ndr_range_1d(9), x, 1, ndr_reducer(NDR_OP_SUM, 5, view, 1)),
                    "argument 2 \"sum\" (SUM_int*)", "destroyed");
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(to);
+    destroy_buffers(x, to);
 }
 
 /* ---- correct programs ---- */
@@ -552,10 +543,7 @@ static void test_check__keeps_rectangles_inside(void **state)
     check_rects(x, y);
     check_rects(view, x);
     check_rects(x, view);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(view, x, y, whole);
 }
 
 static void test_check__lets_correct_kernels_pass(void **state)
@@ -592,12 +580,9 @@ static void test_check__lets_operations_pass(void **state)
             .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .input = { c, 0 }, .count = SIDE * SIDE, .output = { sum, 0 } },
         NULL));
     float got;
-    read_buffer(sum, &got, sizeof got);
+    take_buffer(sum, &got, sizeof got);
     assert_true(got == (float)(SIDE * SIDE * SIDE));
-    ndr_buffer_destroy(a);
-    ndr_buffer_destroy(b);
-    ndr_buffer_destroy(c);
-    ndr_buffer_destroy(sum);
+    destroy_buffers(a, b, c);
     free(host);
 }
 
@@ -618,9 +603,8 @@ static void test_check__keeps_transfers_inside(void **state)
     memset(mapped, 9, sizeof host - 1);
     assert_ok(put(y, 0, sizeof host, 3)); /* another launch meanwhile */
     assert_ok(ndr_buffer_unmap(queue, x, mapped, NULL));
-    read_buffer(x, got, sizeof got);
+    take_buffer(x, got, sizeof got);
     for (size_t i = 0; i < sizeof got; ++i) assert_int_equal(got[i], i == 0 ? 2 : 9);
-    ndr_buffer_destroy(x);
     ndr_buffer_destroy(y);
 }
 
@@ -628,7 +612,7 @@ static void test_check__shows_what_a_new_buffer_has_not_been_given(void **state)
 {
     uint32_t words[1001];
     ndr_buffer *buffer = buffer_of(sizeof words - 1, NULL);
-    read_buffer(buffer, words, sizeof words - 1);
+    take_buffer(buffer, words, sizeof words - 1);
     for (int i = 0; i < 1000; ++i) assert_int_equal(words[i], 0xfff0bad1u);
     assert_memory_equal(&words[1000], "\xd1\xba\xf0", 3);
     float f;
@@ -636,7 +620,6 @@ static void test_check__shows_what_a_new_buffer_has_not_been_given(void **state)
     memcpy(&f, words, sizeof f);
     memcpy(&d, words, sizeof d);
     assert_true(f != f && d != d);
-    ndr_buffer_destroy(buffer);
 }
 
 /* If mapping makes a copy, the host cannot reach the buffer's zones. `mapped` is the buffer or a view of all of it. */
@@ -659,8 +642,7 @@ static void test_check__says_when_the_host_leaves_what_it_has_mapped(void **stat
     assert_ok(ndr_buffer_create_view(buffer, 0, 4097, &view));
     leave_what_is_mapped(buffer);
     leave_what_is_mapped(view);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(buffer);
+    destroy_buffers(view, buffer);
 }
 
 enum { THREADS = 4, TIMES = 25 };
@@ -797,10 +779,7 @@ static void test_check__reports_what_it_cannot_check_once(void **state)
                   "unchecked: 1 of the buffers made by ndr_buffer_from_cl(); the first is number 4, of 10 bytes\n"
                   "unchecked: 1 of the buffers whose cl_mem ndr_buffer_cl() handed out; the first is number 1, of 10 "
                   "bytes\n");
-    ndr_buffer_destroy(guarded);
-    ndr_buffer_destroy(over);
-    ndr_buffer_destroy(over_too);
-    ndr_buffer_destroy(foreign);
+    destroy_buffers(guarded, over, over_too, foreign);
     ndr_context_destroy(context);
     context = before;
 }
@@ -962,8 +941,7 @@ static void test_check__refuses_a_context_and_kernels_that_are_gone(void **state
 static void test_check__destroys_nothing_twice(void **state)
 {
     ndr_buffer *buffer = buffer_of(64, NULL);
-    ndr_buffer_destroy(buffer);
-    ndr_buffer_destroy(buffer);
+    destroy_buffers(buffer, buffer);
     assert_string_equal(
         ndr_last_error(),
         "ndr_buffer_destroy: the handle to destroy is a buffer that has been destroyed; destroy it only once");

@@ -2,6 +2,7 @@
 #define _FILE_OFFSET_BITS 64 /* as base/os.c */
 #include "support.h"
 
+#include "files.h"
 #include "base/disk.h"
 
 #define XXH_INLINE_ALL
@@ -41,13 +42,6 @@ static void assert_silent(void)
     if (logged.length) fail_msg("logged %s", logged.chars);
 }
 
-static void remove_folder(const char *path)
-{
-    char command[2200];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", path, path);
-    assert_int_equal(system(command) == -1, false);
-}
-
 static void open_store(const char *chosen)
 {
     ndr_disk_close(&disk);
@@ -84,24 +78,10 @@ static bool finds(const char *key, const char *value)
     return is_found;
 }
 
-/* The files of the folder; `last` gets the path of one of them. */
-static unsigned count_files(char *last, size_t capacity)
-{
-    unsigned count = 0;
-    DIR *opened = opendir(folder);
-    for (struct dirent *entry; opened && (entry = readdir(opened));) {
-        if (entry->d_name[0] == '.') continue;
-        if (last) snprintf(last, capacity, "%s/%s", folder, entry->d_name);
-        ++count;
-    }
-    if (opened) closedir(opened);
-    return count;
-}
-
 static const char *only_file(void)
 {
     static char path[2048];
-    assert_int_equal(count_files(path, sizeof path), 1);
+    assert_int_equal(count_files(folder, path, sizeof path), 1);
     return path;
 }
 
@@ -168,7 +148,7 @@ static void test_disk__finds_what_was_put(void **state)
 {
     assert_false(finds("a", ""));
     assert_false(finds("b", ""));
-    assert_int_equal(count_files(NULL, 0), 0);
+    assert_int_equal(count_files(folder, NULL, 0), 0);
     assert_int_equal(access(folder, F_OK), -1); /* a search creates nothing */
     put("a", "one");
     put("b", "two");
@@ -180,7 +160,7 @@ static void test_disk__finds_what_was_put(void **state)
     assert_true(finds("c", ""));
     put("a", "another");
     assert_true(finds("a", "another"));
-    assert_int_equal(count_files(NULL, 0), 4);
+    assert_int_equal(count_files(folder, NULL, 0), 4);
     open_store(folder);
     assert_true(finds("a", "another"));
     assert_false(finds("d", ""));
@@ -402,7 +382,7 @@ static void test_disk__ignores_what_is_no_file_of_its_own(void **state)
     assert_logged("cache.ignored", "");
     assert_false(ndr_disk_put(&disk, "key", "a value", 7));
     assert_logged("cache.not_kept", "directory");
-    assert_int_equal(count_files(NULL, 0), 1); /* no other file */
+    assert_int_equal(count_files(folder, NULL, 0), 1); /* no other file */
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -418,7 +398,7 @@ static void test_disk__refuses_a_folder_that_others_can_write_to(void **state)
         assert_logged("cache.refused", "its group or other users may write to it; chmod go-w");
         assert_false(ndr_disk_put(&disk, "new", "value", 5));
         assert_logged("cache.refused", folder);
-        assert_int_equal(count_files(NULL, 0), 1);
+        assert_int_equal(count_files(folder, NULL, 0), 1);
     }
     assert_int_equal(chmod(folder, 0755), 0);
     assert_true(finds("key", "a value"));
@@ -465,7 +445,7 @@ static void test_disk__reads_from_a_folder_that_cannot_be_written_to(void **stat
     if (geteuid() == 0) assert_int_equal(chown(only_file(), ANOTHER, ANOTHER), 0);
     assert_int_equal(chmod(folder, 0500), 0);
     run_without_rights(use_read_only);
-    assert_int_equal(count_files(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
 }
 
 static void check_read_only(void)
@@ -479,7 +459,7 @@ static void check_read_only(void)
 static void test_disk__tells_beforehand_whether_it_can_be_written_to(void **state)
 {
     assert_true(ndr_disk_can_put(&disk)); /* it makes the folder */
-    assert_int_equal(count_files(NULL, 0), 0);
+    assert_int_equal(count_files(folder, NULL, 0), 0);
     assert_silent();
     assert_int_equal(chmod(folder, 0500), 0);
     run_without_rights(check_read_only);
@@ -521,7 +501,7 @@ static void test_disk__is_not_used_under_another_root(void **state)
     int ended;
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_int_equal(ended, 0);
-    assert_int_equal(count_files(NULL, 0), 2); /* the entry and tmp */
+    assert_int_equal(count_files(folder, NULL, 0), 2); /* the entry and tmp */
 }
 
 static void use_unreadable(void)
@@ -638,7 +618,7 @@ static void test_disk__keeps_nothing_that_was_written_in_part(void **state)
         assert_false(is_put);
         assert_logged("cache.not_kept", "No space left");
         assert_true(finds("key", "a value")); /* as before */
-        assert_int_equal(count_files(NULL, 0), 1);
+        assert_int_equal(count_files(folder, NULL, 0), 1);
     }
     bytes_left = (ssize_t)count; /* just enough, in parts */
     const bool is_put = ndr_disk_put(&disk, "key", "another", 7);
@@ -656,7 +636,7 @@ static void test_disk__keeps_nothing_that_fails_to_close(void **state)
     assert_false(is_put);
     assert_logged("cache.not_kept", "uota");
     assert_true(finds("key", "a value"));
-    assert_int_equal(count_files(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
 }
 
 static void use_limited(void)
@@ -671,9 +651,9 @@ static void use_limited(void)
 static void test_disk__respects_the_limit_of_a_process(void **state)
 {
     put("key", "a value");
-    const int there = (int)count_files(NULL, 0);
+    const int there = (int)count_files(folder, NULL, 0);
     run_without_rights(use_limited);
-    assert_int_equal(count_files(NULL, 0), there);
+    assert_int_equal(count_files(folder, NULL, 0), there);
 }
 
 /* ---- several at once ---- */
@@ -716,7 +696,7 @@ static void test_disk__is_shared_by_processes(void **state)
         assert_true(read_whole());
     assert_int_equal(ended, 0);
     assert_silent();
-    assert_int_equal(count_files(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
     assert_true(read_whole());
 }
 
@@ -737,7 +717,7 @@ static void test_disk__is_shared_by_threads(void **state)
     for (int i = 0; i < WRITES; ++i) assert_true(read_whole());
     for (int w = 0; w < WRITERS; ++w) assert_int_equal(pthread_join(threads[w], NULL), 0);
     assert_silent();
-    assert_int_equal(count_files(NULL, 0), 1);
+    assert_int_equal(count_files(folder, NULL, 0), 1);
 }
 
 /* ---- the limit ---- */
@@ -803,7 +783,7 @@ static void test_disk__removes_what_was_not_used_for_longest(void **state)
     disk.limit_bytes = 3600;
     ndr_disk_close(&disk);
     open_store(folder);
-    assert_int_equal(count_files(NULL, 0), 7);
+    assert_int_equal(count_files(folder, NULL, 0), 7);
     assert_true(has("a") && has("c") && has("d"));
     assert_false(has("b"));
     assert_silent();

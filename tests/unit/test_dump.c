@@ -229,8 +229,7 @@ static void test_dump__does_not_save_what_succeeds(void **state)
     ndr_buffer *x = ints(0), *y = ints(0);
     assert_ok(launch_add(x, y));
     assert_int_equal(count_saved(), 0);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static cl_int CL_API_CALL refuse_launch(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
@@ -256,8 +255,7 @@ static void test_dump__saves_what_the_driver_refuses(void **state)
     check_ints("buffer0.bin", 10);
     check_ints("buffer1.bin", 20);
     assert_int_not_equal(access(path_of("buffer1.after.bin"), F_OK), 0);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_dump__does_not_save_what_libndr_refuses(void **state)
@@ -296,8 +294,7 @@ static void test_dump__saves_results_of_all_launches(void **state)
     check_ints("buffer1.bin", 20);
     check_ints("buffer1.after.bin", 15);
     assert_int_not_equal(access(path_of("buffer0.after.bin"), F_OK), 0);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static ndr_text seen_early;
@@ -347,8 +344,7 @@ static void test_dump__saves_only_slow_launches(void **state)
     context->dumps.slow_ns = 1; /* less than any launch takes */
     assert_ok(launch_add(x, y));
     assert_saved("\"status\": \"NDR_OK\"", "\"after\"");
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 /* ---- what a folder has ---- */
@@ -425,8 +421,7 @@ static void test_dump__saves_shared_memory_of_arguments_once(void **state)
                  "\"buffer\": 0, \"offset_bytes\": 0, \"size_bytes\": 4096",
                  "{\"size_bytes\": 4096, \"is_written\": true");
     assert_int_not_equal(access(path_of("buffer1.bin"), F_OK), 0);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(view, whole);
 }
 
 static void test_dump__reads_buffers_that_the_host_may_not(void **state)
@@ -439,8 +434,7 @@ static void test_dump__reads_buffers_that_the_host_may_not(void **state)
     assert_ok(ndr_buffer_create_with(context, &desc, &x));
     assert_ok(launch_add(x, y));
     check_ints("buffer0.bin", 7);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_dump__names_the_file_of_an_operation(void **state)
@@ -454,8 +448,7 @@ static void test_dump__names_the_file_of_an_operation(void **state)
                    NULL));
     assert_true(count_saved() > 0);
     assert_non_null(strstr(logged.chars, "dump.saved"));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_dump__saves_the_values_of_a_prepared_launch(void **state)
@@ -515,8 +508,7 @@ static void test_dump__does_not_wait_for_what_the_caller_holds_back(void **state
     assert_ok(ndr_launch(queue, kernel, ndr_range_1d(N), x, y, 5));
     assert_saved("\"status\": \"NDR_OK\"", "\"after\"");
     ndr_event_destroy(gate);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static ndr_status launch_in_task(void *pair_of_buffers)
@@ -533,8 +525,7 @@ static void test_dump__does_not_wait_for_the_task_that_launches(void **state)
     assert_ok(ndr_host_task(queue, launch_in_task, both, NULL));
     assert_ok(ndr_queue_finish(queue));
     assert_saved("\"status\": \"not ended\"");
-    ndr_buffer_destroy(both[0]);
-    ndr_buffer_destroy(both[1]);
+    destroy_buffers(both[0], both[1]);
 }
 
 /* ---- limits and failures ---- */
@@ -561,8 +552,7 @@ static void test_dump__keeps_the_folder_below_its_limits(void **state)
     assert_int_equal(count_saved(), 1);
     assert_ptr_equal(strstr(logged.chars, "dump.full"), logged.chars);
     assert_null(strstr(logged.chars + 1, "dump.full")); /* once */
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_dump__reports_a_folder_that_went_away(void **state)
@@ -573,8 +563,7 @@ static void test_dump__reports_a_folder_that_went_away(void **state)
     assert_ok(launch_add(x, y));
     assert_non_null(strstr(logged.chars, "dump.failed: a launch of kernel \"add\" is not saved"));
     assert_non_null(strstr(logged.chars, "Not a directory"));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void *launch_often(void *unused)
@@ -585,8 +574,7 @@ static void *launch_often(void *unused)
     assert_ok(ndr_queue_create(context, NULL, &own));
     for (int i = 0; i < TIMES; ++i) assert_ok(ndr_launch(own, kernel_of(source, "add"), ndr_range_1d(N), x, y, 5));
     ndr_queue_destroy(own);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
     return NULL;
 }
 

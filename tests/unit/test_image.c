@@ -331,10 +331,9 @@ static void test_image__is_kept_by_a_prepared_launch(void **state)
     ndr_image_destroy(other);
     ndr_sampler_destroy(sampler);
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
-    read_buffer(out, got, 4 * count_of(&types[1].size));
+    take_buffer(out, got, 4 * count_of(&types[1].size));
     assert_memory_equal(got, model, 4 * count_of(&types[1].size));
     ndr_prepared_destroy(prepared);
-    ndr_buffer_destroy(out);
 }
 
 static float sample(ndr_image *image, ndr_sampler_desc desc, float x, float y)
@@ -344,9 +343,8 @@ static float sample(ndr_image *image, ndr_sampler_desc desc, float x, float y)
     ndr_buffer *out = buffer_of(sizeof values, NULL);
     assert_ok(ndr_sampler_create(context, &desc, &sampler));
     assert_ok(ndr_launch(queue, kernel_of(kernels, "at"), ndr_range_1d(1), image, sampler, x, y, out));
-    read_buffer(out, values, sizeof values);
+    take_buffer(out, values, sizeof values);
     ndr_sampler_destroy(sampler);
-    ndr_buffer_destroy(out);
     return values[0];
 }
 
@@ -412,8 +410,7 @@ static void test_image__over_a_buffer_shows_its_bytes(void **state)
     desc.size = ndr_range_1d(N);
     if (context->checker) {
         assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &none), "NDR_CHECK has put a guard zone before");
-        ndr_buffer_destroy(buffer);
-        ndr_buffer_destroy(out);
+        destroy_buffers(buffer, out);
         return;
     }
     const cl_uint references = context_references();
@@ -473,8 +470,7 @@ static void test_image__over_a_view_is_refused(void **state)
     assert_refused(NDR_UNSUPPORTED, ndr_image_create(context, &desc, &image),
                    "the buffer is a view; drivers support images only at the start of a buffer");
     assert_null(image);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(buffer);
+    destroy_buffers(view, buffer);
 }
 
 /* ---- the forms of public kernels ----
@@ -607,8 +603,7 @@ static void test_image__kernels_of_public_forms_leave_the_bits_of_opencl(void **
     ndr_image_destroy(in_b);
     ndr_image_destroy(in_raw);
     ndr_image_destroy(out);
-    ndr_buffer_destroy(tables);
-    ndr_buffer_destroy(pattern);
+    destroy_buffers(tables, pattern);
     ndr_sampler_destroy(sampler);
 }
 

@@ -3,8 +3,6 @@
 
 #include "ndr/ndr_index.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Short names for the tests below. */
 static ndr_range r1(size_t n) { return ndr_range_1d(n); }
 static ndr_range r2(size_t rows, size_t cols) { return ndr_range_2d(rows, cols); }

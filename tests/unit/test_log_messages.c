@@ -171,8 +171,7 @@ static void test_log_messages__tell_each_command(void **state)
     assert_logged("debug command: marker\n");
     assert_ok(ndr_event_wait(mark));
     ndr_event_destroy(mark);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 /* Not from the start of the memory that a view lies in. */
@@ -200,9 +199,7 @@ static void test_log_messages__count_bytes_from_the_start_of_a_view(void **state
     assert_logged("debug command: write of 12 bytes to byte 1\n");
     assert_logged("debug command: copy of 12 bytes from byte 3 to byte 1\n");
     assert_ok(ndr_queue_finish(queue));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(x, y, whole);
 }
 
 static void test_log_messages__of_details_are_left_out_at_info(void **state)

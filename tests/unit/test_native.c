@@ -129,10 +129,9 @@ static void test_native__event_is_that_of_the_last_piece(void **state)
     assert_ptr_equal(ndr_event_cl(done), ndr_event_end(done));
     const cl_event cl = ndr_event_cl(done);
     assert_int_equal(clWaitForEvents(1, &cl), CL_SUCCESS);
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     assert_true(x[0] >= 1 && x[60] >= 1);
     ndr_event_destroy(done);
-    ndr_buffer_destroy(buffer);
 }
 
 static void test_native__kernel_has_its_name(void **state)
@@ -167,9 +166,7 @@ static void test_native__kernel_that_others_may_set_is_set_at_each_launch(void *
         read_buffer(out, &told, sizeof told);
         assert_int_equal(told, 6);
     }
-    ndr_buffer_destroy(out);
-    ndr_buffer_destroy(more);
-    ndr_buffer_destroy(much);
+    destroy_buffers(out, more, much);
 }
 
 /* ---- contexts in ---- */
@@ -348,9 +345,8 @@ static void test_buffer_from_cl__shares_the_memory(void **state)
         clEnqueueWriteBuffer(ndr_queue_cl(queue), cl, CL_TRUE, 0, sizeof in, in, 0, NULL, NULL),
         CL_SUCCESS);
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(4), buffer));
-    read_buffer(buffer, out, sizeof out);
+    take_buffer(buffer, out, sizeof out);
     for (int i = 0; i < 4; ++i) assert_int_equal(out[i], in[i] + 1);
-    ndr_buffer_destroy(buffer);
     clReleaseMemObject(cl);
 }
 
@@ -491,8 +487,7 @@ static void assert_blends(ndr_kernel *blend)
         for (size_t i = 0; i < FLOATS; ++i)
             assert_true(out[i] == 0.25f - 2 + 1000 + 12 + (float)(local - 1 - i % local) + (turn ? 0.5f : 100));
     }
-    ndr_buffer_destroy(buffer);
-    ndr_buffer_destroy(more);
+    destroy_buffers(buffer, more);
 }
 
 static void test_kernel_from_cl__launches_with_and_without_argument_info(void **state)
@@ -541,9 +536,8 @@ static void test_kernel_from_cl__checks_what_argument_info_tells(void **state)
                    "kernel \"blend\", argument 3 \"b\" (char) cannot hold 300");
     assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, 2.5f)); /* a typedef; no probe can find its size */
     assert_ok(ndr_launch(queue, shift, ndr_range_1d(1), x, ndr_struct(cl_float, 2.5f)));
-    read_buffer(x, &out, sizeof out);
+    take_buffer(x, &out, sizeof out);
     assert_true(out == 5);
-    ndr_buffer_destroy(x);
 }
 
 static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state)
@@ -570,8 +564,7 @@ static void test_kernel_from_cl__checks_what_needs_no_argument_info(void **state
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, shift, ndr_range_1d(1), x, 1.0f),
                    "kernel \"shift\", argument 0", "is a buffer that the host has mapped");
     assert_ok(ndr_buffer_unmap(queue, x, host, NULL));
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(strange);
+    destroy_buffers(x, strange);
     ndr_context_destroy(other);
 }
 
@@ -607,9 +600,8 @@ static void test_kernel_from_cl__knows_the_vocabularys_kernels(void **state)
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     assert_ok(ndr_kernel_from_cl(context, ndr_kernel_cl(kernel_of(plain_kernels, "add_one")), &again));
     assert_ok(ndr_launch(queue, again, ndr_range_1d(5), buffer));
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     for (int i = 0; i < 5; ++i) assert_int_equal(x[i], 1);
-    ndr_buffer_destroy(buffer);
 }
 
 static cl_uint kernel_references(cl_kernel cl)
@@ -677,8 +669,7 @@ static void test_buffer_from_cl__finds_the_overlap_of_two_over_one_object(void *
                    "8 bytes from byte 0 and to byte 4 of two buffers over the same memory overlap");
     assert_null(done);
     assert_ok(ndr_buffer_copy(queue, a, 0, b, 8, 8, NULL));
-    ndr_buffer_destroy(a);
-    ndr_buffer_destroy(b);
+    destroy_buffers(a, b);
     clReleaseMemObject(cl);
 }
 

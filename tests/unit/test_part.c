@@ -72,8 +72,7 @@ static void test_part__runs_an_operation_that_its_context_does_not_outlive(void 
     assert_ok(ndr_reduce(line, &desc, NULL));
     assert_ok(ndr_buffer_read(line, to, 0, sizeof sum, &sum, NULL));
     assert_int_equal(sum, COUNT);
-    ndr_buffer_destroy(to);
-    ndr_buffer_destroy(from);
+    destroy_buffers(to, from);
     ndr_queue_destroy(line);
 }
 
@@ -123,9 +122,7 @@ static void *run_half(void *half_)
 
 static void close_half(const half *h)
 {
-    ndr_buffer_destroy(h->met);
-    ndr_buffer_destroy(h->other);
-    ndr_buffer_destroy(h->mine);
+    destroy_buffers(h->met, h->other, h->mine);
     ndr_queue_destroy(h->queue);
     ndr_context_destroy(h->context);
 }

@@ -167,8 +167,7 @@ static bool run_by_driver(const char *text, cl_int notes[NOTES])
         assert_int_equal(clSetKernelArg(k, 0, sizeof cl_x, &cl_x), CL_SUCCESS);
         assert_int_equal(clEnqueueNDRangeKernel(ndr_queue_cl(queue), k, 1, NULL, &one, NULL, 0, NULL, NULL),
                          CL_SUCCESS);
-        read_buffer(x, notes, NOTES * sizeof *notes);
-        ndr_buffer_destroy(x);
+        take_buffer(x, notes, NOTES * sizeof *notes);
         clReleaseKernel(k);
     }
     clReleaseProgram(built);
@@ -186,8 +185,7 @@ static ndr_status run_by_libndr(const char *options, cl_int notes[NOTES])
     if (status != NDR_OK) return status;
     ndr_buffer *x = buffer_of(NOTES * sizeof *notes, notes);
     assert_ok(ndr_launch(queue, k, ndr_range_1d(1), x));
-    read_buffer(x, notes, NOTES * sizeof *notes);
-    ndr_buffer_destroy(x);
+    take_buffer(x, notes, NOTES * sizeof *notes);
     return NDR_OK;
 }
 

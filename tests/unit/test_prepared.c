@@ -83,10 +83,9 @@ static void test_prepared__runs_many_times_with_each_kind_of_argument(void **sta
     assert_ok(ndr_prepared_set(prepared, 4, ndr_local(int, 20)));
     assert_ok(ndr_prepared_set(prepared, 5, ndr_arg_of(x)));
     run(prepared);
-    read_buffer(out, got, sizeof got);
+    take_buffer(out, got, sizeof got);
     for (int i = 0; i < N; ++i) assert_int_equal(got[i], 2 * 311 + 5 + 10 + 7 + 255);
     ndr_prepared_destroy(prepared);
-    ndr_buffer_destroy(out);
     ndr_buffer_destroy(x);
 }
 
@@ -104,9 +103,7 @@ static void test_prepared__keeps_its_arguments_whatever_else_the_kernel_runs_wit
     assert_int_equal(first_of(c), 50000);
     ndr_prepared_destroy(first);
     ndr_prepared_destroy(second);
-    ndr_buffer_destroy(a);
-    ndr_buffer_destroy(b);
-    ndr_buffer_destroy(c);
+    destroy_buffers(a, b, c);
 }
 
 /* Sizes that no local size divides in any dimension: 8 pieces. */
@@ -125,10 +122,9 @@ static void test_prepared__of_eight_pieces_runs_each_item_once(void **state)
     assert_ok(ndr_prepared_run(queue, prepared, &event));
     assert_ok(ndr_event_wait(event));
     ndr_event_destroy(event);
-    read_buffer(seen, got, sizeof got);
+    take_buffer(seen, got, sizeof got);
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(got[i], 11);
     ndr_prepared_destroy(prepared);
-    ndr_buffer_destroy(seen);
 }
 
 static void test_prepared__over_nothing_gives_an_event(void **state)
@@ -272,8 +268,7 @@ static void test_prepared__keeps_the_memory_of_a_buffer_that_is_destroyed(void *
     run(prepared);
     assert_int_equal(first_of(view), 2);
     assert_ok(ndr_prepared_set(prepared, 0, ndr_arg_of(other)));
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(other);
+    destroy_buffers(view, other);
     run(prepared);
     assert_ok(ndr_queue_finish(queue));
     ndr_prepared_destroy(prepared);
@@ -325,10 +320,9 @@ static void test_prepared__is_refused_until_an_argument_is_set_that_the_driver_r
                    "argument 1 \"amount\" (int) is not set, because OpenCL failed; set it again");
     assert_ok(ndr_prepared_set(prepared, 1, ndr_arg_of(2)));
     run(prepared);
-    read_buffer(seen, got, sizeof got);
+    take_buffer(seen, got, sizeof got);
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(got[i], 2);
     ndr_prepared_destroy(prepared);
-    ndr_buffer_destroy(seen);
 }
 
 /* ---- NDR_CHECK ---- */

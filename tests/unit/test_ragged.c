@@ -139,8 +139,7 @@ static ndr_nd_range make_range(unsigned dims)
 static uint32_t *read_ints(ndr_buffer *buffer, size_t count)
 {
     uint32_t *ints = malloc(count * sizeof *ints);
-    read_buffer(buffer, ints, count * sizeof *ints);
-    ndr_buffer_destroy(buffer);
+    take_buffer(buffer, ints, count * sizeof *ints);
     return ints;
 }
 

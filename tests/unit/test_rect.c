@@ -157,8 +157,7 @@ static void test_rect__random_ones_are_transferred_as_by_a_plain_loop(void **sta
         const ndr_rect_desc d = random_rect();
         try_rect(&d, from, to);
     }
-    ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
+    destroy_buffers(from, to);
 }
 
 /* ---- within one memory ---- */
@@ -211,8 +210,7 @@ static void test_rect__random_ones_within_a_buffer_and_its_view(void **state)
         else try_within(&d, buffer, view, align, &copied);
     }
     assert_true(copied > count / 10);
-    ndr_buffer_destroy(buffer);
-    ndr_buffer_destroy(view);
+    destroy_buffers(buffer, view);
 }
 
 /* 8 rows of 10 ints. */
@@ -242,9 +240,8 @@ static void test_rect__within_one_buffer_may_touch_and_not_overlap(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, buffer, buffer, &itself, NULL), "overlap");
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy_rect(queue, buffer, buffer, &narrow, NULL), "need the same pitches",
                    "rows are 40 and 44 bytes apart");
-    read_buffer(buffer, ints, sizeof ints);
+    take_buffer(buffer, ints, sizeof ints);
     assert_memory_equal(ints, moved, sizeof ints);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- empty ones ---- */
@@ -263,9 +260,8 @@ static void test_rect__without_elements_does_nothing(void **state)
         assert_ok(ndr_buffer_write_rect(queue, buffer, &d, NULL, NULL));
         assert_ok(ndr_buffer_read_rect(queue, buffer, &d, NULL, NULL));
     }
-    read_buffer(buffer, got, sizeof wanted);
+    take_buffer(buffer, got, sizeof wanted);
     assert_memory_equal(got, wanted, sizeof wanted);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- refusals ---- */

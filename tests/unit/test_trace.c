@@ -44,8 +44,7 @@ static void do_known_work(void)
     assert_ok(ndr_queue_finish(line));
     assert_ok(ndr_buffer_read(line, y, 0, BYTES, host, NULL));
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(host[i], LAUNCHES);
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
+    destroy_buffers(x, y);
 }
 
 static void test_trace__counts_commands_in_a_table(void **state)
@@ -280,8 +279,7 @@ static void test_trace__shows_operations_with_their_row(void **state)
         &(ndr_matmul_desc){
             .dtype = NDR_DTYPE_F32, .a = { in, 0, M, M, 0 }, .b = { in, M * M, M, M, 0 }, .c = { out, 0, M, M, 0 } },
         NULL));
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
     close_traced();
     read_slices("operations.json", "");
     size_t reductions = 0, products = 0, inside = 0;

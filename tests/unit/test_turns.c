@@ -87,8 +87,7 @@ static ndr_status reduce_in(ndr_queue *line)
             &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { in, 0 }, .count = 4, .output = { out, 0 } },
             NULL);
     if (status == NDR_OK) status = ndr_launch(line, sum, ndr_range_1d(4), in, ndr_reducer(NDR_OP_SUM, 0, out, 0));
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
     return status;
 }
 
@@ -113,8 +112,7 @@ static void close_scene(scene *s)
 {
     assert_ok(ndr_queue_finish(s->line));
     ndr_event_destroy(s->gate);
-    ndr_buffer_destroy(s->old);
-    ndr_buffer_destroy(s->x);
+    destroy_buffers(s->old, s->x);
     ndr_queue_destroy(s->line);
     ndr_queue_destroy(s->other);
 }
@@ -294,8 +292,7 @@ static void test_turns__a_host_task_needs_no_workspace_that_is_lent(void **state
     assert_ok(status);
     assert_ok(ndr_buffer_read(s.line, out, 0, sizeof got, &got, NULL));
     assert_int_equal(got, 4);
-    ndr_buffer_destroy(ones);
-    ndr_buffer_destroy(out);
+    destroy_buffers(ones, out);
     close_scene(&s);
 }
 

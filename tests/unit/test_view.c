@@ -66,8 +66,7 @@ static void test_view__of_a_view_is_one_of_the_buffer(void **state)
     memset(wanted + 5 * align, 0xee, align);
     assert_ok(ndr_buffer_write(queue, inner, 0, align, wanted + 5 * align, NULL));
     assert_holds(whole, wanted, 8 * align);
-    ndr_buffer_destroy(whole);
-    ndr_buffer_destroy(outer);
+    destroy_buffers(whole, outer);
     assert_holds(inner, wanted + 5 * align, align + 7); /* the memory stays until its last view is gone */
     ndr_buffer_destroy(inner);
     free(wanted);
@@ -134,9 +133,7 @@ static void test_view__is_an_argument_of_launches(void **state)
     assert_memory_equal(none, wanted, sizeof wanted);
     for (int i = 0; i < N; ++i) ++wanted[i];
     assert_holds(from, wanted, sizeof wanted);
-    ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(from, to, whole);
 }
 
 static void test_view__is_an_operand_of_operations(void **state)
@@ -156,9 +153,7 @@ static void test_view__is_an_operand_of_operations(void **state)
     assert_ok(ndr_reduce(queue, &desc, NULL));
     assert_ok(ndr_buffer_read(queue, whole, output, sizeof got, &got, NULL));
     assert_int_equal(got, wanted);
-    ndr_buffer_destroy(whole);
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(sum);
+    destroy_buffers(whole, input, sum);
 }
 
 static void test_view__is_filled_and_copied(void **state)
@@ -176,9 +171,7 @@ static void test_view__is_filled_and_copied(void **state)
     memcpy(wanted + align, wanted, 5);
     assert_holds(whole, wanted, 6 * align);
     assert_holds(high, wanted + 4 * align, 2 * align);
-    ndr_buffer_destroy(low);
-    ndr_buffer_destroy(high);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(low, high, whole);
     free(wanted);
 }
 
@@ -198,9 +191,7 @@ static void test_view__over_host_memory_shows_there_when_mapped(void **state)
     assert_ptr_equal(mapped, host + align);
     assert_memory_equal(mapped, &seven, sizeof seven);
     assert_ok(ndr_buffer_unmap(queue, view, mapped, NULL));
-    ndr_buffer_destroy(source);
-    ndr_buffer_destroy(over);
-    ndr_buffer_destroy(view);
+    destroy_buffers(source, over, view);
     assert_ok(ndr_queue_finish(queue));
     free(host);
 }
@@ -220,9 +211,7 @@ static void test_view__copy_refuses_views_that_overlap(void **state)
     memcpy(wanted + align, wanted, align);
     assert_ok(ndr_buffer_copy(queue, high, 2 * align, low, align, 0, NULL));
     assert_holds(whole, wanted, 4 * align);
-    ndr_buffer_destroy(low);
-    ndr_buffer_destroy(high);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(low, high, whole);
     free(wanted);
 }
 
@@ -248,9 +237,7 @@ static void test_view__operations_refuse_views_that_overlap(void **state)
     assert_ok(sum_into(low, ints, high, 0));
     assert_ok(sum_into(high, 2 * ints, low, ints - 1));
     assert_ok(ndr_queue_finish(queue));
-    ndr_buffer_destroy(low);
-    ndr_buffer_destroy(high);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(low, high, whole);
     free(zeros);
 }
 
@@ -279,10 +266,7 @@ static void test_view__mapped_keeps_the_device_from_its_bytes(void **state)
     assert_ok(ndr_buffer_unmap(queue, view, host, NULL));
     assert_ok(ndr_queue_finish(queue));
     assert_holds(whole, wanted, 4 * align);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(around);
-    ndr_buffer_destroy(apart);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(view, around, apart, whole);
     free(wanted);
 }
 
@@ -298,9 +282,7 @@ static void test_view__is_kept_from_the_device_by_a_mapping_of_its_buffer(void *
     assert_ok(ndr_launch(queue, copy_ints, ndr_range_1d(1), high, low)); /* both only read it */
     assert_ok(ndr_buffer_unmap(queue, whole, host, NULL));
     assert_ok(ndr_launch(queue, add_one, ndr_range_1d(1), low));
-    ndr_buffer_destroy(low);
-    ndr_buffer_destroy(high);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(low, high, whole);
     free(wanted);
 }
 
@@ -316,8 +298,7 @@ static void test_view__destroyed_while_mapped_is_unmapped(void **state)
     assert_memory_equal(kept, wanted + align, 8);
     assert_ok(ndr_buffer_unmap(queue, other, kept, NULL));
     assert_ok(ndr_launch(queue, kernel_of(plain_kernels, "add_one"), ndr_range_1d(1), whole));
-    ndr_buffer_destroy(whole);
-    ndr_buffer_destroy(other);
+    destroy_buffers(whole, other);
     free(wanted);
 }
 
@@ -354,8 +335,7 @@ static void test_view__is_a_sub_buffer_for_opencl(void **state)
     assert_int_equal(clEnqueueReadBuffer(ndr_queue_cl(queue), ndr_buffer_cl(view), CL_TRUE, align, 3, got, 0, NULL, NULL),
                      CL_SUCCESS);
     assert_memory_equal(got, wanted + 2 * align, 3);
-    ndr_buffer_destroy(view);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(view, whole);
     free(wanted);
 }
 
@@ -379,8 +359,7 @@ static void test_view__of_a_foreign_sub_buffer_is_one_of_its_memory(void **state
     assert_refused(NDR_BAD_ARGUMENT, ndr_buffer_copy(queue, whole, 2 * align, view, 0, 1, NULL), "overlap");
     assert_ok(ndr_buffer_copy(queue, whole, 0, view, 0, align, NULL));
     assert_holds(view, wanted, align);
-    ndr_buffer_destroy(foreign);
-    ndr_buffer_destroy(whole);
+    destroy_buffers(foreign, whole);
     assert_holds(view, wanted, align);
     ndr_buffer_destroy(view);
     free(wanted);

@@ -120,9 +120,7 @@ static void check_functions(const element_type *type, const char *order, const c
     }
     assert_ok(ndr_buffer_read(queue, all, 0, type->size, &total, NULL));
     assert_true(value_of(type, &total) == ITEMS);
-    ndr_buffer_destroy(own);
-    ndr_buffer_destroy(all);
-    ndr_buffer_destroy(out);
+    destroy_buffers(own, all, out);
 }
 
 static void test_atomic_order__has_every_function_and_type_within_a_group(void **state)
@@ -207,8 +205,7 @@ static void test_atomic_order__hands_writes_over_within_a_group(void **state)
             for (int i = 0; i < MANY; ++i) assert_int_equal(out[i], n * (n - 1));
         }
     }
-    ndr_buffer_destroy(far);
-    ndr_buffer_destroy(result);
+    destroy_buffers(far, result);
 }
 
 /* The last group to arrive adds up what the other groups' leaders wrote before they arrived. */
@@ -241,9 +238,7 @@ static void test_atomic_order__hands_writes_over_between_groups(void **state)
         read_buffer(out, &sum, sizeof sum);
         assert_int_equal(sum, MANY * run + MANY * (MANY - 1) / 2);
     }
-    ndr_buffer_destroy(parts);
-    ndr_buffer_destroy(counter);
-    ndr_buffer_destroy(out);
+    destroy_buffers(parts, counter, out);
 }
 
 /* Two groups repeatedly write one location each and then read the other's. With a sequentially consistent fence in
@@ -287,10 +282,7 @@ static unsigned count_too_early(const char *fence)
         read_buffer(result, seen, sizeof seen);
         for (size_t r = 0; r < ROUNDS; ++r) both += seen[2 * r] == 0 && seen[2 * r + 1] == 0;
     }
-    ndr_buffer_destroy(x);
-    ndr_buffer_destroy(y);
-    ndr_buffer_destroy(meet);
-    ndr_buffer_destroy(result);
+    destroy_buffers(x, y, meet, result);
     return both;
 }
 

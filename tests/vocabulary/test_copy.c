@@ -77,10 +77,9 @@ static void check_move(const element_type *type, size_t items, size_t n, size_t 
     items = fitting_group(kernel, items);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, items), to, from, tile, (uint64_t)n, (uint64_t)in_stride,
                          (uint64_t)out_stride));
-    read_buffer(to, out, bytes);
+    take_buffer(to, out, bytes);
     assert_memory_equal(out, wanted, bytes);
     ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
 }
 
 static void test_copy__moves_any_number_of_elements(void **state)
@@ -156,10 +155,9 @@ static void test_copy__moves_vectors(void **state)
         const size_t items = fitting_group(kernel, 5);
         const ndr_arg tile = { .kind = NDR_ARG_LOCAL, .size_bytes = size, .as.extent = { 3 * N, 1, 1 } };
         assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(items, items), to, from, tile, (uint64_t)N));
-        read_buffer(to, out, OUT * size);
+        take_buffer(to, out, OUT * size);
         if (memcmp(out, wanted, OUT * size) != 0) fail_msg("%s", name);
         ndr_buffer_destroy(from);
-        ndr_buffer_destroy(to);
     }
 }
 
@@ -199,15 +197,13 @@ static void test_copy__may_be_two_at_a_time(void **state)
     ndr_buffer *in_a = buffer_of(sizeof a, a), *in_b = buffer_of(sizeof b, b), *result = buffer_of(sizeof out, NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_2d(6, 10, 3, 5), result, in_a, in_b, ndr_local(int, SIZE),
                          ndr_local(int, SIZE)));
-    read_buffer(result, out, sizeof out);
+    take_buffer(result, out, sizeof out);
     for (int group = 0; group < 4; ++group) {
         const int first = group * SIZE;
         for (int i = 0; i < SIZE; ++i)
             assert_int_equal(out[first + i], i + a[first + SIZE - 1 - i] * b[first + (i + 1) % SIZE]);
     }
-    ndr_buffer_destroy(in_a);
-    ndr_buffer_destroy(in_b);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in_a, in_b);
 }
 
 int main(void)

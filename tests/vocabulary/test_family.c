@@ -652,11 +652,9 @@ static bool agrees(const family_member *f, ndr_kernel *kernel, const uint32_t *m
     ndr_buffer *x = buffer_of(count * sizeof data[0], data), *out = buffer_of(count * VARS * sizeof got[0], NULL);
     ndr_buffer *where = buffer_of(2 * count * sizeof place[0], NULL);
     assert_ok(ndr_launch(queue, kernel, range_of(&f->of), x, out, where, m[0], m[1], m[2]));
-    read_buffer(out, got, count * VARS * sizeof got[0]);
-    read_buffer(where, place, 2 * count * sizeof place[0]);
+    take_buffer(out, got, count * VARS * sizeof got[0]);
+    take_buffer(where, place, 2 * count * sizeof place[0]);
     ndr_buffer_destroy(x);
-    ndr_buffer_destroy(out);
-    ndr_buffer_destroy(where);
     check_places(place, items_of(&f->of));
     modes = m;
     model(f, data, place, wanted);
@@ -739,9 +737,8 @@ static bool barriers_in_ifs_work(void)
     ndr_buffer *in = buffer_of(sizeof x, x), *out = buffer_of(sizeof y, NULL);
     ndr_kernel *kernel = kernel_of(barrier_in_an_if, "f");
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(8, 8), in, out, ndr_local(uint32_t, 8), 2u, 0u));
-    read_buffer(out, y, sizeof y);
+    take_buffer(out, y, sizeof y);
     ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
     bool work = true;
     for (size_t i = 0; i < 8; ++i) work = work && y[i] == (x[i] > 4 ? 1 : 2);
     return work;
@@ -786,9 +783,8 @@ static void check_in_a_row(ndr_kernel *kernel, size_t count, uint32_t mode)
     for (size_t i = 0; i < count; ++i) x[i] = (uint32_t)i * 7 % 13;
     ndr_buffer *in = buffer_of(count * sizeof x[0], x), *out = buffer_of(3 * count * sizeof x[0], NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(count, count), in, out, mode));
-    read_buffer(out, got, 3 * count * sizeof x[0]);
+    take_buffer(out, got, 3 * count * sizeof x[0]);
     ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
     for (size_t i = 0; i < count; ++i) {
         const bool is_in = mode == 0 || (mode == 1 && x[i] % 2 == 1);
         sum += is_in ? x[i] : 0;

@@ -79,15 +79,13 @@ static void check_draw(const char *name, ndr_nd_range range, size_t n)
     int32_t drawn = 0, ticket[MOST], seen[MOST] = { 0 };
     ndr_buffer *d = buffer_of(sizeof drawn, &drawn), *t = buffer_of(n * sizeof ticket[0], NULL);
     assert_ok(ndr_launch(queue, kernel_of(source, name), range, d, t));
-    read_buffer(d, &drawn, sizeof drawn);
-    read_buffer(t, ticket, n * sizeof ticket[0]);
+    take_buffer(d, &drawn, sizeof drawn);
+    take_buffer(t, ticket, n * sizeof ticket[0]);
     assert_int_equal(drawn, n);
     for (size_t i = 0; i < n; ++i) {
         assert_in_range(ticket[i], 0, n - 1);
         assert_int_equal(seen[ticket[i]]++, 0);
     }
-    ndr_buffer_destroy(d);
-    ndr_buffer_destroy(t);
 }
 
 /* Every third of 24 items left before it could write a 2. */
@@ -97,9 +95,8 @@ static void check_left(const char *name, ndr_nd_range range, const ndr_arg *loca
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     const ndr_arg args[] = { ndr_arg_of(buffer), local ? *local : ndr_null };
     assert_ok(ndr_launch_v(queue, kernel_of(source, name), &range, args, local ? 2 : 1, NULL));
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     for (int i = 0; i < 24; ++i) assert_int_equal(x[i], i % 3 == 0 ? 1 : 2);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- range ---- */
@@ -121,7 +118,7 @@ static void test_forms__range_keeps_private_variables(void **state)
     int32_t got[37];
     ndr_buffer *out = buffer_of(sizeof got, NULL);
     assert_ok(ndr_launch(queue, kernel_of(source, "keep_range"), ndr_range_1d(37), out));
-    read_buffer(out, got, sizeof got);
+    take_buffer(out, got, sizeof got);
     for (int i = 0; i < 37; ++i) {
         int own[8], sum = 0;
         for (int k = 0; k < 8; ++k) own[k] = i * 10 + k;
@@ -129,7 +126,6 @@ static void test_forms__range_keeps_private_variables(void **state)
         for (int k = 0; k < 8; ++k) sum = 3 * sum + own[k];
         assert_int_equal(got[i], sum);
     }
-    ndr_buffer_destroy(out);
 }
 
 /* ---- nd_range ---- */
@@ -220,14 +216,13 @@ static void test_forms__hierarchical_item_knows_where_it_is(void **state)
     range.offset[0] = 100;
     range.offset[1] = 7;
     assert_ok(ndr_launch(queue, kernel_of(hierarchical_source, "know"), range, out));
-    read_buffer(out, got, sizeof got);
+    take_buffer(out, got, sizeof got);
     for (uint64_t i = 0; i < ROWS * COLS; ++i) {
         const uint64_t row = i / COLS, col = i % COLS;
         const uint64_t wanted[14] = { 2, ROWS * COLS, 100 + row, 7 + col, ROWS,    COLS,    100,
                                       7, row / 2,     col / 3,   row % 2, col % 3, row % 2, col % 3 };
         assert_memory_equal(got[i], wanted, sizeof wanted);
     }
-    ndr_buffer_destroy(out);
 }
 
 /* n elements, ten for each group but the last, in groups of `local` items: each element comes once. Returns the size
@@ -240,12 +235,10 @@ static size_t check_blocks(size_t n, size_t local)
     uint64_t sizes[MOST];
     ndr_buffer *dx = buffer_of(sizeof x, x), *ds = buffer_of(groups * sizeof sizes[0], NULL);
     assert_ok(ndr_launch(queue, kernel_of(hierarchical_source, "blocks"), groups_1d(groups, local), dx, ds, n));
-    read_buffer(dx, x, sizeof x);
-    read_buffer(ds, sizes, groups * sizeof sizes[0]);
+    take_buffer(dx, x, sizeof x);
+    take_buffer(ds, sizes, groups * sizeof sizes[0]);
     for (size_t i = 0; i < MOST; ++i) assert_int_equal(x[i], i < n);
     for (size_t i = 1; i < groups; ++i) assert_int_equal(sizes[i], sizes[0]);
-    ndr_buffer_destroy(dx);
-    ndr_buffer_destroy(ds);
     return (size_t)sizes[0];
 }
 
@@ -272,12 +265,10 @@ static void test_forms__hierarchical_deals_units_to_groups(void **state)
         int32_t x[5 * MOST] = { 0 }, who[MOST] = { 0 };
         ndr_buffer *dx = buffer_of(sizeof x, x), *dwho = buffer_of(sizeof who, who);
         assert_ok(ndr_launch(queue, kernel_of(hierarchical_source, "deal"), groups_1d(GROUPS, 4), dx, dwho, units[k]));
-        read_buffer(dx, x, sizeof x);
-        read_buffer(dwho, who, sizeof who);
+        take_buffer(dx, x, sizeof x);
+        take_buffer(dwho, who, sizeof who);
         for (size_t i = 0; i < 5 * MOST; ++i) assert_int_equal(x[i], i < 5 * units[k] ? 1 + i / 5 * 10 + 4 - i % 5 : 0);
         for (size_t i = 0; i < MOST; ++i) assert_int_equal(who[i], i < units[k] ? i % GROUPS : 0);
-        ndr_buffer_destroy(dx);
-        ndr_buffer_destroy(dwho);
     }
 }
 
@@ -295,9 +286,8 @@ static void test_forms__hierarchical_has_local_memory(void **state)
         ndr_buffer *buffer = buffer_of(sizeof x, NULL);
         assert_ok(ndr_launch(queue, kernel_of(hierarchical_source, "share"), groups_1d(3, locals[k]), buffer,
                              ndr_local(int32_t, 11)));
-        read_buffer(buffer, x, sizeof x);
+        take_buffer(buffer, x, sizeof x);
         for (int i = 0; i < 33; ++i) assert_int_equal(x[i], 1000 * (i / 11) + 20 * (10 - i % 11) + (i % 11 + 1) % 11);
-        ndr_buffer_destroy(buffer);
     }
 }
 
@@ -306,9 +296,8 @@ static void test_forms__hierarchical_lets_a_whole_group_return_at_group_scope(vo
     int32_t x[20] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     assert_ok(ndr_launch(queue, kernel_of(source, "leave_hierarchical"), groups_1d(5, 4), buffer, 3));
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     for (int i = 0; i < 20; ++i) assert_int_equal(x[i], i >= 12 ? 0 : i % 4 == 0 ? 7 : 2);
-    ndr_buffer_destroy(buffer);
 }
 
 static void test_forms__hierarchical_is_not_launched_over_a_range(void **state)

@@ -3,8 +3,6 @@
 
 #include "reference.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- sums of floats in groups of any size ---- */
 
 static const char sums[] =
@@ -36,8 +34,7 @@ static void check_sums(size_t n, size_t group)
                     (double)got[i], (double)got[start], (double)reference_sum(NDR_DTYPE_F32, x + start, size));
         fail();
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
     free(x);
     free(got);
 }
@@ -97,8 +94,7 @@ static void test_group__gives_the_same_bits_every_time_and_in_every_group(void *
         if (run > 0) assert_memory_equal(got, first, GROUPS * group * sizeof *got);
     }
     for (size_t i = 1; i < GROUPS * group; ++i) assert_memory_equal(&first[i], &first[0], sizeof(float));
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
 }
 
 /* ---- every type and operator ---- */
@@ -229,8 +225,7 @@ static void check_combined(ndr_dtype dtype, int op, size_t group)
         }
         assert_memory_equal(got + (n + i) * size, x + start * size, size); /* the leader's own */
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
     free(x);
     free(got);
 }
@@ -413,8 +408,7 @@ static void test_group__does_several_things_in_one_kernel(void **state)
         const float turns = 3 * ((float)sum + (float)(most - least) * 0.5f + (float)bits + (float)x[start]);
         assert_true(got[i] == turns + 3 * (float)(end - start)); /* each iteration adds its number: 0 + 1 + 2 */
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
 }
 
 static void test_group__leaves_nan_out_unless_there_is_nothing_else(void **state)
@@ -424,14 +418,13 @@ static void test_group__leaves_nan_out_unless_there_is_nothing_else(void **state
     const size_t n = fitting_group(kernel_of(shapes, "nothing_but_nan"), MOST);
     ndr_buffer *out = buffer_of(sizeof got, NULL);
     assert_ok(ndr_launch(queue, kernel_of(shapes, "nothing_but_nan"), ndr_nd_range_1d(n, n), out));
-    read_buffer(out, got, n * sizeof *got);
+    take_buffer(out, got, n * sizeof *got);
     for (size_t i = 0; i < n; ++i) {
         assert_true(got[i][0] != got[i][0]);
         assert_true(got[i][1] != got[i][1]);
         assert_true(got[i][2] == 5);
         assert_true(got[i][3] == 5);
     }
-    ndr_buffer_destroy(out);
 }
 
 /* ---- refusals ---- */
@@ -473,9 +466,8 @@ static void test_group__needs_scratch_beside_the_local_memory_asked_for(void **s
     read_buffer(out, got, sizeof got);
     for (size_t i = 0; i < 32; ++i) assert_int_equal(got[i], 0x55555555);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(32, 32), out, ndr_local(int32_t, 32)));
-    read_buffer(out, got, sizeof got);
+    take_buffer(out, got, sizeof got);
     for (int i = 0; i < 32; ++i) assert_int_equal(got[i], 31 * 32 / 2 + 31 - i);
-    ndr_buffer_destroy(out);
 }
 
 int main(void)

@@ -21,7 +21,6 @@ enum { MOST = 1024, GUARD = 4 }; /* elements, and elements after them that must 
 
 static const size_t sizes[] = { 1, 7, 64 };
 static const size_t counts[] = { 0, 1, 2, 6, 7, 8, 63, 64, 65, 200, 1000 };
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool is_too_long(size_t size, size_t count) { return quick() && (count > 200 || (size == 1 && count > 65)); }
 
@@ -60,8 +59,7 @@ static void check_int_reductions(const char *options)
             }
         }
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 static void test_joint_reduce__sums_any_number_of_elements(void **state)
@@ -92,8 +90,7 @@ static void test_joint_reduce__leaves_nan_out_unless_there_is_nothing_else(void 
             assert_true(out[2 * i + 1] == (n > 30 ? 3.0f : -9.0f));
         }
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 /* ---- yes or no ---- */
@@ -130,8 +127,7 @@ static void test_joint_predicates__look_at_every_element(void **state)
             for (int i = 0; i < SIZE; ++i) assert_int_equal(out[i], wanted[trial]);
         }
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 /* ---- scans ---- */
@@ -196,8 +192,7 @@ static void check_int_scans(const char *options)
             check_int_scan(x, counts[c], out);
         }
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 static void test_joint_scan__writes_n_elements_and_no_more(void **state)
@@ -233,8 +228,7 @@ static void test_joint_scan__starts_a_minimum_from_infinity_and_leaves_nan_out(v
         assert_true(isnan(least) ? isnan(out[0][i]) : out[0][i] == least);
         assert_true(out[1][i] == fminf(30, least));
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 /* ---- several groups ---- */

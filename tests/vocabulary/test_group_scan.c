@@ -68,8 +68,7 @@ static void check_int_sums(ndr_kernel *kernel, const ndr_nd_range *range, size_t
         assert_ok(ndr_buffer_read(queue, result, sizeof out[0] * (size_t)row, items * sizeof x[0], out[row], NULL));
     for (size_t first = 0; first < items; first += local)
         check_int_group(x, 1000, out, first, items - first < local ? items - first : local);
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 static void test_group_scan__agrees_with_a_plain_loop_at_any_size(void **state)
@@ -134,8 +133,7 @@ static void test_group_scan__gives_the_same_bits_on_every_run(void **state)
         assert_true(fabs(out[0][INCLUSIVE][i] - sum) <= 22 * 1.2e-7 * sum);
     }
     assert_true(fabs(out[0][REDUCE][0] - sum) <= 22 * 1.2e-7 * sum);
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 static void test_group_scan__leaves_nan_out_of_a_minimum_and_starts_from_infinity(void **state)
@@ -156,8 +154,7 @@ static void test_group_scan__leaves_nan_out_of_a_minimum_and_starts_from_infinit
         assert_true(out[INCLUSIVE_INIT][i] == (i < 8 ? 12 : i == 9 ? 12 : 20 - (float)i) || i == 8);
         assert_true(out[REDUCE][i] == 8);
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 /* ---- every type and operator ---- */
@@ -232,8 +229,7 @@ static void test_group_scan__has_every_type_and_operator(void **state)
                 assert_int_equal(wrong[i], 0);
             }
         }
-        ndr_buffer_destroy(in);
-        ndr_buffer_destroy(out);
+        destroy_buffers(in, out);
     }
 }
 
@@ -264,10 +260,9 @@ static void test_group_scan__leaves_the_scratch_free_for_the_next_call(void **st
     const size_t size = fitting_group(kernel, LARGEST);
     ndr_buffer *result = buffer_of(sizeof out, NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(size, size), result));
-    read_buffer(result, out, size * sizeof *out);
+    take_buffer(result, out, size * sizeof *out);
     for (int64_t i = 0; i < (int64_t)size; ++i)
         assert_int_equal(out[i], 3 * (i * (i - 1) / 2 + 1 + (i + 1) + ((int64_t)size - 1) + i) + 0 + 1 + 2);
-    ndr_buffer_destroy(result);
 }
 
 /* ---- broadcasts ---- */
@@ -309,8 +304,7 @@ static void test_group_broadcast__takes_from_any_item(void **state)
             assert_true(out[2 * SIZE + i] == x[cases[c].from]);
         }
     }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
+    destroy_buffers(in, result);
 }
 
 /* ---- yes or no ---- */
@@ -334,10 +328,9 @@ static void test_group_predicates__agree_with_a_plain_loop(void **state)
     for (int i = 0; i < ITEMS; ++i) x[i] = i < SIZE ? 0 : i < 2 * SIZE ? i == 20 : 256;
     ndr_buffer *in = buffer_of(sizeof x, x), *result = buffer_of(sizeof out, NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(ITEMS, SIZE), in, result));
-    read_buffer(result, out, sizeof out);
+    take_buffer(result, out, sizeof out);
     for (int i = 0; i < ITEMS; ++i) assert_int_equal(out[i], i < SIZE ? 4 : i < 2 * SIZE ? 1 : 3);
     ndr_buffer_destroy(in);
-    ndr_buffer_destroy(result);
 }
 
 /* ---- what does not compile ---- */

@@ -148,9 +148,7 @@ static void check_product(const element_type *t, ndr_kernel *kernel, const produ
             fail_msg("%s %s, %zu x %zu x %zu: element (%zu, %zu) is %g, not %g", t->name, t->options, p->m, p->n, p->k,
                      row, col, sum_at(t, c, i), wanted);
     }
-    ndr_buffer_destroy(a);
-    ndr_buffer_destroy(b);
-    ndr_buffer_destroy(to);
+    destroy_buffers(a, b, to);
 }
 
 /* ---- cases ---- */

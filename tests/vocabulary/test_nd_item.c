@@ -2,8 +2,6 @@
  * that a group shares. */
 #include "support.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- every getter of every item ---- */
 
 /* The numbers that an item writes. A number for each dimension takes three places. */
@@ -114,13 +112,10 @@ static records record(const ndr_nd_range *range, unsigned suffix)
     ndr_buffer *outside = buffer_of(sizeof r.outside, r.outside);
     assert_ok(ndr_launch(queue, kernel, *range, out, counts, outside, offset[0], offset[1], offset[2], size[0],
                          size[1], size[2]));
-    read_buffer(counts, times, r.total * sizeof *times);
+    take_buffer(counts, times, r.total * sizeof *times);
     for (size_t i = 0; i < r.total; ++i) assert_int_equal(times[i], 1);
-    read_buffer(out, r.rows, r.total * sizeof *r.rows);
-    read_buffer(outside, r.outside, sizeof r.outside);
-    ndr_buffer_destroy(out);
-    ndr_buffer_destroy(counts);
-    ndr_buffer_destroy(outside);
+    take_buffer(out, r.rows, r.total * sizeof *r.rows);
+    take_buffer(outside, r.outside, sizeof r.outside);
     free(times);
     return r;
 }
@@ -380,12 +375,11 @@ static void check_handed_on(const char *name, size_t n, size_t group, bool takes
                              ndr_local(int32_t, group) };
     assert_ok(ndr_launch_v(queue, kernel_of(barrier_kernels, name), &range, args, takes_global && takes_local ? 3 : 2,
                            NULL));
-    read_buffer(out, got, n * sizeof *got);
+    take_buffer(out, got, n * sizeof *got);
     for (size_t i = 0; i < n; ++i) {
         const size_t start = i / group * group, size = n - start < group ? n - start : group;
         assert_int_equal(got[i], start + (i - start + 1) % size);
     }
-    ndr_buffer_destroy(out);
     ndr_buffer_destroy(scratch);
     free(got);
 }
@@ -427,9 +421,8 @@ static void test_nd_item__may_meet_barriers_in_a_loop(void **state)
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_1d(N, (size_t)group), buffer, ndr_local(int32_t, (size_t)group),
                          (int)TURNS));
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     for (int i = 0; i < N; ++i) assert_int_equal(x[i], i / group * group + (i + TURNS) % group);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- local memory ---- */
@@ -572,9 +565,8 @@ static void test_nd_item__sees_no_local_memory_of_other_groups(void **state)
     int32_t *foreign = malloc(n * sizeof *foreign);
     ndr_buffer *buffer = buffer_of(n * sizeof *foreign, NULL);
     assert_ok(ndr_launch(queue, kernel_of(local_kernels, "sign_in"), ndr_nd_range_1d(n, 16), buffer));
-    read_buffer(buffer, foreign, n * sizeof *foreign);
+    take_buffer(buffer, foreign, n * sizeof *foreign);
     for (size_t i = 0; i < n; ++i) assert_int_equal(foreign[i], 0);
-    ndr_buffer_destroy(buffer);
     free(foreign);
 }
 
@@ -586,9 +578,8 @@ static void test_nd_item__keeps_a_private_array_over_a_barrier(void **state)
     ndr_kernel *kernel = kernel_of(local_kernels, "keep");
     assert_ok(ndr_launch(queue, kernel, with(ndr_nd_range_1d(N, fitting_group(kernel, 64)), NDR_EDGE_SPLIT, 0, 0, 0),
                          out));
-    read_buffer(out, got, sizeof got);
+    take_buffer(out, got, sizeof got);
     for (int i = 0; i < N; ++i) assert_int_equal(got[i], 8 * 10 * i + 28 - (10 * i + 3));
-    ndr_buffer_destroy(out);
 }
 
 /* ---- many groups ---- */
@@ -600,12 +591,10 @@ static void test_nd_item__comes_in_any_number_of_groups(void **state)
     int32_t zero = 0, *group_of = calloc(groups, sizeof *group_of);
     ndr_buffer *arrived = buffer_of(sizeof zero, &zero), *each = buffer_of(groups * sizeof *group_of, group_of);
     assert_ok(ndr_launch(queue, kernel_of(local_kernels, "arrive"), ndr_nd_range_1d(groups * 7, 7), arrived, each));
-    read_buffer(arrived, &zero, sizeof zero);
+    take_buffer(arrived, &zero, sizeof zero);
     assert_int_equal(zero, groups);
-    read_buffer(each, group_of, groups * sizeof *group_of);
+    take_buffer(each, group_of, groups * sizeof *group_of);
     for (size_t i = 0; i < groups; ++i) assert_int_equal(group_of[i], i * 7 + 1);
-    ndr_buffer_destroy(arrived);
-    ndr_buffer_destroy(each);
     free(group_of);
 }
 

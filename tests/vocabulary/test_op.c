@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <math.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- the device's results ---- */
 
 enum { PLUS, MULTIPLIES, MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, BIT_AND, BIT_OR, BIT_XOR, ALL_OPS, FLOAT_OPS = 6 };
@@ -57,9 +55,8 @@ static void combine(const char *name, const void *x, size_t n, size_t element_by
     memset(out, 0, bytes);
     ndr_buffer *in = buffer_of(n * element_bytes, x), *answers = buffer_of(bytes, out);
     assert_ok(ndr_launch(queue, kernel_of(kernels, name), ndr_range_2d(n, n), in, answers));
-    read_buffer(answers, out, bytes);
+    take_buffer(answers, out, bytes);
     ndr_buffer_destroy(in);
-    ndr_buffer_destroy(answers);
 }
 
 /* ---- integers ---- */

@@ -5,8 +5,6 @@
 
 #include "philox.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char kernels[] =
     "#include <ndr/random.clh>\n"
     "kernel void philox(global const uint *in, global uint *out, NDR_RANGE(1))\n"
@@ -103,8 +101,7 @@ static void test_philox__gives_the_published_answers(void **state)
         assert_memory_equal(words, published[i] + 6, sizeof words);
         assert_memory_equal(out[i], published[i] + 6, sizeof out[i]);
     }
-    ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
+    destroy_buffers(from, to);
 }
 
 /* ---- values of streams ---- */
@@ -119,8 +116,7 @@ static void draw(const char *name, size_t lanes, uint64_t seed, uint64_t stream,
     snprintf(kernel, sizeof kernel, "all_%s", name);
     ndr_buffer *to = buffer_of(COUNT * element_bytes, NULL);
     assert_ok(ndr_launch(queue, kernel_of(kernels, kernel), ndr_range_1d(COUNT / lanes), to, seed, stream, first, n));
-    read_buffer(to, out, COUNT * element_bytes);
-    ndr_buffer_destroy(to);
+    take_buffer(to, out, COUNT * element_bytes);
 }
 
 /* Seeds, streams and first values whose halves differ. The first values begin a block, so that vectors can, too. */
@@ -252,8 +248,7 @@ static bool rounds_each_sum(void)
     float sum;
     ndr_buffer *out = buffer_of(sizeof sum, NULL);
     assert_ok(ndr_launch(queue, kernel_of(kernels, "add_twice"), ndr_range_1d(1), 0x1p24f, 1.5f, -0x1p24f, out));
-    read_buffer(out, &sum, sizeof sum);
-    ndr_buffer_destroy(out);
+    take_buffer(out, &sum, sizeof sum);
     return sum == 2;
 }
 
@@ -282,8 +277,7 @@ static void check_normals(ndr_dtype dtype, const void *words, size_t pairs, uint
     if (rounds_each_sum()) assert_true(hash_of(got, 2 * HASHED * ndr_dtype_size(dtype)) == hash);
     else print_message("not compared by bits: this device does not round each sum\n");
     free(got);
-    ndr_buffer_destroy(from);
-    ndr_buffer_destroy(to);
+    destroy_buffers(from, to);
 }
 
 /* Pairs of special words, around the ends of each piece of the approximations, and random ones. */

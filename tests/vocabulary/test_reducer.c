@@ -166,8 +166,7 @@ static void check_type(size_t t, ndr_kernel *kernel, ndr_buffer *input, size_t n
     for (size_t i = 0; i < count; ++i) args[i + 1] = reducer_as(ops[i], dtype, initial, bytes, results, i + 1);
     const ndr_nd_range range = { .global = ndr_range_1d(n) };
     assert_ok(ndr_launch_v(queue, kernel, &range, args, count + 1, NULL));
-    read_buffer(results, got, sizeof got);
-    ndr_buffer_destroy(results);
+    take_buffer(results, got, sizeof got);
     if (memcmp(got, wanted, sizeof got) == 0) return;
     for (size_t i = 0; i < 9; ++i)
         if (memcmp(got + i * bytes, wanted + i * bytes, bytes) != 0)
@@ -231,8 +230,7 @@ static void test_reducer__of_several_types_share_a_launch(void **state)
     assert_int_equal((uint8_t)got[5], r.byte_most);
     assert_int_equal((int16_t)got[6], r.product);
     assert_int_equal((int16_t)got[7], r.short_least);
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(results);
+    destroy_buffers(input, results);
 }
 
 static void test_reducer__combines_floats_with_each_operator(void **state)
@@ -285,8 +283,7 @@ static void check_places(ndr_range range, const size_t offset[3], ndr_queue *on,
     for (size_t i = 0; i < n; ++i) assert_int_equal(seen[i], 1);
     ndr_event_destroy(before);
     ndr_event_destroy(after);
-    ndr_buffer_destroy(visits);
-    ndr_buffer_destroy(results);
+    destroy_buffers(visits, results);
 }
 
 static void test_reducer__runs_each_index_once_in_any_range(void **state)
@@ -349,12 +346,11 @@ static void test_reducer__is_one_launch_where_groups_order_memory(void **state)
     uint32_t orders;
     ndr_buffer *told = buffer_of(4, NULL);
     assert_ok(ndr_launch(queue, kernel_of(others, "tell_order"), ndr_range_1d(1), told));
-    read_buffer(told, &orders, 4);
+    take_buffer(told, &orders, 4);
     assert_ok(ndr_log_set(NDR_LOG_DEBUG, keep_pieces, NULL));
     check_places(ndr_range_1d(many()), (const size_t[3]){ 0 }, queue, false);
     assert_ok(ndr_log_set(NDR_LOG_DEFAULT, NULL, NULL));
     assert_int_equal(pieces, orders ? 1 : 2);
-    ndr_buffer_destroy(told);
 }
 
 static void sum_into(ndr_queue *on, ndr_buffer *input, ndr_buffer *sums, size_t at)
@@ -450,9 +446,7 @@ static void test_reducer__runs_prepared(void **state)
         for (unsigned i = 0; i < 3; ++i) run_and_compare(i & 1 ? other : queue, prepared, more, AT, wanted);
         ndr_prepared_destroy(prepared);
     }
-    ndr_buffer_destroy(input);
-    ndr_buffer_destroy(results);
-    ndr_buffer_destroy(more);
+    destroy_buffers(input, results, more);
     ndr_queue_destroy(other);
 }
 
@@ -484,9 +478,8 @@ static void test_reducer__of_a_prepared_launch_is_set_or_refused(void **state)
     assert_ok(ndr_buffer_unmap(queue, results, host, NULL));
     ndr_buffer_destroy(input); /* the launch has what it needs */
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
-    read_buffer(results, got, sizeof got);
+    take_buffer(results, got, sizeof got);
     assert_memory_equal(got, ((const int32_t[7]){ 6, 3, -8, 3, 3 & 65, 3 | 1, 3 ^ 1 }), 7 * sizeof *got);
-    ndr_buffer_destroy(results);
     assert_ok(ndr_prepared_run(queue, prepared, NULL));
     ndr_prepared_destroy(prepared);
     assert_ok(ndr_queue_finish(queue));
@@ -500,9 +493,8 @@ static void look_at(const float *values, size_t n, const float initial[3], float
     assert_ok(ndr_launch(queue, kernel_of(others, "looked_at"), ndr_range_1d(n), input,
                          ndr_reducer(NDR_OP_SUM, initial[0], results, 0), ndr_reducer(NDR_OP_MIN, initial[1], results, 1),
                          ndr_reducer(NDR_OP_MAX, initial[2], results, 2)));
-    read_buffer(results, got, 12);
+    take_buffer(results, got, 12);
     ndr_buffer_destroy(input);
-    ndr_buffer_destroy(results);
 }
 
 static void test_reducer__leaves_nan_out_of_minima_and_maxima(void **state)
@@ -557,10 +549,9 @@ static void test_reducer__sums_halves_as_floats(void **state)
     assert_true(got == 65503.75f);
     const ndr_nd_range last = { .global = ndr_range_1d(1), .offset = { 4 } };
     assert_ok(ndr_launch(queue, kernel_of(others, "halves"), last, input, ndr_reducer(NDR_OP_SUM, 0.0f, sum, 0)));
-    read_buffer(sum, &got, sizeof got);
+    take_buffer(sum, &got, sizeof got);
     assert_true(got == 0x1p-24f);
     ndr_buffer_destroy(input);
-    ndr_buffer_destroy(sum);
 }
 
 /* ---- logical operators ---- */
@@ -571,11 +562,10 @@ static void check_logical(const int32_t *values, size_t n, int32_t all, int32_t 
     ndr_buffer *input = buffer_of(4 * n, values), *results = buffer_of(sizeof got, NULL);
     assert_ok(ndr_launch(queue, kernel_of(others, "logical"), ndr_range_1d(n), input,
                          ndr_reducer(NDR_OP_BIT_AND, 1, results, 0), ndr_reducer(NDR_OP_BIT_OR, 0, results, 1)));
-    read_buffer(results, got, sizeof got);
+    take_buffer(results, got, sizeof got);
     assert_int_equal(got[0], all);
     assert_int_equal(got[1], any);
     ndr_buffer_destroy(input);
-    ndr_buffer_destroy(results);
 }
 
 static void test_reducer__of_bits_is_a_logical_operator(void **state)
@@ -632,9 +622,8 @@ static void test_reducer__that_does_not_fit_is_refused(void **state)
     assert_ok(ndr_buffer_map(queue, r, NDR_MAP_READ, 0, 12, &host));
     assert_refused(NDR_BAD_KERNEL_ARGUMENT, ndr_launch(queue, k, n, r, sum, least, most), "mapped");
     assert_ok(ndr_buffer_unmap(queue, r, host, NULL));
-    read_buffer(r, now, sizeof now);
+    take_buffer(r, now, sizeof now);
     assert_memory_equal(now, old, sizeof now);
-    ndr_buffer_destroy(r);
 }
 
 /* As docs/vocabulary/reduction.md and that sentence say. */
@@ -663,11 +652,9 @@ static void check_groups(const char *name, ndr_nd_range range, size_t groups)
     assert_ok(ndr_launch(queue, k, range, in, sums));
     assert_ok(ndr_reduce(queue, &(ndr_reduce_desc){ .dtype = NDR_DTYPE_I32, .op = NDR_OP_SUM, .input = { sums, 0 },
                                                     .count = groups, .output = { sum, 0 } }, NULL));
-    read_buffer(sum, &got, sizeof got);
+    take_buffer(sum, &got, sizeof got);
     assert_int_equal(got, wanted);
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(sums);
-    ndr_buffer_destroy(sum);
+    destroy_buffers(in, sums);
 }
 
 static void test_reducer__is_not_needed_for_groups_of_a_given_size(void **state)

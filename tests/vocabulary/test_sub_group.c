@@ -99,8 +99,7 @@ static bool read_places(const trial *t)
     if (!kernel) return false;
     ndr_buffer *out = buffer_of(t->items * sizeof(place), NULL);
     assert_ok(ndr_launch(queue, kernel, range_of(t), out));
-    read_buffer(out, places, t->items * sizeof(place));
-    ndr_buffer_destroy(out);
+    take_buffer(out, places, t->items * sizeof(place));
     return true;
 }
 
@@ -183,8 +182,7 @@ static void test_sub_group__runs_along_the_last_dimension(void **state)
     skip_without(kernel, "the device has no sub-groups of 4");
     ndr_buffer *out = buffer_of(MOST * sizeof(place), NULL);
     assert_ok(ndr_launch(queue, kernel, ndr_nd_range_3d(8, 8, 8, 2, 4, 4), out));
-    read_buffer(out, places, sizeof places);
-    ndr_buffer_destroy(out);
+    take_buffer(out, places, sizeof places);
     for (size_t z = 0; z < 8; ++z)
         for (size_t y = 0; y < 8; ++y)
             for (size_t x = 0; x < 8; ++x) {
@@ -427,8 +425,7 @@ static void check_functions(const trial *t, int type, int op)
                          cl_names[type], op_names[op], t->requested, t->local, i, r, (long long)got,
                          (long long)wanted);
         }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
 }
 
 static void test_sub_group__reduces_and_scans_in_any_size(void **state)
@@ -482,11 +479,10 @@ static void test_sub_group__leaves_nan_out_of_a_minimum(void **state)
     float y[8];
     ndr_buffer *in = buffer_of(sizeof x, x), *out = buffer_of(sizeof y, NULL);
     assert_ok(ndr_launch(queue, kernel, range_of(&t), in, out));
-    read_buffer(out, y, sizeof y);
+    take_buffer(out, y, sizeof y);
     for (size_t i = 0; i < 4; ++i) assert_true(y[i] == 2);
     for (size_t i = 4; i < 8; ++i) assert_true(isnan(y[i]));
     ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
 }
 
 /* ---- exchanges ---- */
@@ -565,8 +561,7 @@ static void check_exchange(const trial *t, int type)
                 fail_msg("%s, sub-groups of %zu, groups of %zu, item %zu, result %d", cl_names[type],
                          t->requested, t->local, i, r);
         }
-    ndr_buffer_destroy(in);
-    ndr_buffer_destroy(out);
+    destroy_buffers(in, out);
 }
 
 static void test_sub_group__exchanges_elements_in_any_size(void **state)
@@ -619,7 +614,7 @@ static void test_sub_group__votes(void **state)
         ndr_buffer *in = buffer_of(t->items * sizeof x[0], x),
                    *out = buffer_of(t->items * sizeof y[0], NULL);
         assert_ok(ndr_launch(queue, kernel, range_of(t), in, out));
-        read_buffer(out, y, t->items * sizeof y[0]);
+        take_buffer(out, y, t->items * sizeof y[0]);
         for (size_t i = 0; i < t->items; ++i) {
             const place *p = &places[i];
             const uint32_t turn = (p->group + p->id) % 4;
@@ -627,7 +622,6 @@ static void test_sub_group__votes(void **state)
             assert_int_equal(y[i], any + 2 * all + 4 * !any);
         }
         ndr_buffer_destroy(in);
-        ndr_buffer_destroy(out);
     }
 }
 
@@ -656,10 +650,9 @@ static void test_sub_group__sees_after_a_barrier_what_was_written_before(void **
         for (size_t i = 0; i < t->items; ++i) x[i] = (uint32_t)i;
         ndr_buffer *buffer = buffer_of(t->items * sizeof x[0], x);
         assert_ok(ndr_launch(queue, kernel, range_of(t), buffer, ndr_local(uint32_t, t->local)));
-        read_buffer(buffer, y, t->items * sizeof y[0]);
+        take_buffer(buffer, y, t->items * sizeof y[0]);
         for (size_t i = 0; i < t->items; ++i)
             assert_int_equal(y[i], neighbour(t, i, (places[i].local_id + 3) % places[i].local_range));
-        ndr_buffer_destroy(buffer);
     }
 }
 
@@ -700,10 +693,9 @@ static void test_sub_group__of_a_whole_group_does_what_the_group_does(void **sta
         ndr_buffer *in = buffer_of(t.items * sizeof x[0], x),
                    *out = buffer_of(14 * t.items * sizeof y[0], NULL);
         assert_ok(ndr_launch(queue, kernel, range_of(&t), in, out));
-        read_buffer(out, y, 14 * t.items * sizeof y[0]);
+        take_buffer(out, y, 14 * t.items * sizeof y[0]);
         for (size_t i = 0; i < 7 * t.items; ++i) assert_int_equal(y[2 * i], y[2 * i + 1]);
         ndr_buffer_destroy(in);
-        ndr_buffer_destroy(out);
     }
 }
 
@@ -727,9 +719,8 @@ static void test_sub_group__goes_its_own_way_where_it_is_a_warp(void **state)
     int32_t x[200] = { 0 };
     ndr_buffer *buffer = buffer_of(sizeof x, x);
     assert_ok(ndr_launch(queue, kernel, range_of(&t), buffer));
-    read_buffer(buffer, x, sizeof x);
+    take_buffer(buffer, x, sizeof x);
     for (size_t i = 0; i < 200; ++i) assert_int_equal(x[i], places[i].id % 2 ? places[i].local_range : 0);
-    ndr_buffer_destroy(buffer);
 }
 
 /* ---- refusals ---- */

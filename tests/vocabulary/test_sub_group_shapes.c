@@ -199,8 +199,7 @@ static void run_form(const sub_group_case *c, ndr_kernel *kernel)
     ndr_buffer *out = buffer_of(items * sizeof places[0], NULL);
     const ndr_nd_range range = { .global = c->local, .local = c->local };
     assert_ok(ndr_launch(queue, kernel, range, out, ndr_local(uint64_t, items + 2 * GUARD), (uint32_t)GUARD));
-    read_buffer(out, places, items * sizeof places[0]);
-    ndr_buffer_destroy(out);
+    take_buffer(out, places, items * sizeof places[0]);
     current = c;
     check_partition(items);
     check_host(kernel, items);
@@ -253,8 +252,7 @@ static void test_sub_group_shapes__have_one_largest_size_at_split_edges(void **s
     uint32_t largest[9];
     ndr_buffer *out = buffer_of(sizeof largest, NULL);
     assert_ok(ndr_launch(queue, kernel, range, out));
-    read_buffer(out, largest, sizeof largest);
-    ndr_buffer_destroy(out);
+    take_buffer(out, largest, sizeof largest);
     for (size_t i = 0; i < sizeof largest / sizeof largest[0]; ++i) assert_int_equal(largest[i], info.max_size);
 }
 
