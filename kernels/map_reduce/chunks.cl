@@ -85,7 +85,8 @@ static inline void take_together(lanes *to, const uint n, INPUT, const ulong k0,
 static inline void take_rest(lanes *to, const uint n, INPUT, const ulong k0, const ulong k1, const ulong r0,
                              const ulong first, const ulong stop)
 {
-    VECTOR_LOOP for (uint l = 0; l < REST; ++l) { TAKE_IF(0, first + l < stop) }
+    const uint left = (uint)min(stop - first, (ulong)REST);
+    VECTOR_LOOP for (uint l = 0; l < REST; ++l) { TAKE_IF(0, l < left) }
     (void)n;
 }
 
@@ -187,16 +188,30 @@ static inline void put_lanes(INPUT, SIZES, const lanes *total, const uint n, con
     (void)count, (void)row, (void)span, (void)offsets, (void)offsets_at;
 }
 
-/* Combine the parts of result k. */
-static inline void combine_parts(INPUT, SIZES, const ulong k)
+/* Combine the parts of n results, from index k on. */
+static inline void combine_parts(INPUT, SIZES, const ulong k, const uint n)
 {
-    sums s; /* of which one lane is used */
-    ndr_r r;
-    extent e;
-    sum_parts(&s, partials_in(workspace) + k, kept, parts, 0, 1);
-    get_lane(&s.total, 0, &r);
-    find_extent(&e, SIZES_VALUES, k, 0, 1);
-    put(INPUT_VALUES, k / inner, k % inner, e.is_empty, &r);
+    sums s;
+    open_sums(&s, n);
+    for (ulong part = 0; part < parts; ++part) {
+        global const ndr_r *const from = partials_in(workspace) + part * kept + k;
+        lanes *const to = &s.row;
+#define A(k) to->v##k[l]
+#define B(k) MEMBER_##k(from[l])
+        LANE_LOOP for (uint l = 0; l < n; ++l) { EACH(INTO) }
+#undef A
+#undef B
+        if (++s.steps == ROW) end_row(&s, n);
+    }
+    close_sums(&s, n);
+    for (ulong l = 0; l < n; ++l) {
+        const ulong k0 = k + l < inner ? 0 : (k + l) / inner;
+        ndr_r r;
+        extent e;
+        get_lane(&s.total, l, &r);
+        find_extent(&e, SIZES_VALUES, k + l, 0, 1);
+        put(INPUT_VALUES, k0, k + l - k0 * inner, e.is_empty, &r);
+    }
 }
 
 /* ---- kernels ---- */
@@ -227,7 +242,8 @@ ONCE void reduce_group(INPUT, SIZES, const uint slot, const ulong group, const u
 #endif
 #if IN_ONE_LAUNCH
     if (parts == 1 || !is_last_of(groups, mine)) return;
-    for (ulong k = 0; k < kept; ++k) combine_parts(INPUT_VALUES, SIZES_VALUES, k);
+    for (ulong k = 0; k < kept; k += LANES)
+        combine_parts(INPUT_VALUES, SIZES_VALUES, k, (uint)min((ulong)LANES, kept - k));
 #endif
     (void)slot, (void)groups;
 }
@@ -244,6 +260,7 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void map_reduce_chunks(INP
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void map_reduce_chunk_parts(INPUT, SIZES, NDR_ND_RANGE(1))
 {
     const ndr_nd_item it = NDR_ND_ITEM(1);
-    combine_parts(INPUT_VALUES, SIZES_VALUES, ndr_group_id(ndr_get_group(it), 0));
+    const ulong k = ndr_group_id(ndr_get_group(it), 0) * LANES;
+    combine_parts(INPUT_VALUES, SIZES_VALUES, k, (uint)min((ulong)LANES, kept - k));
 }
 #endif

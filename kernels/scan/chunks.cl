@@ -1,18 +1,15 @@
-/* chunks.cl - scans on CPUs, with groups of one item, in two passes over chunks of the input.
+/* chunks.cl - scans on CPUs in one launch, with groups of one item, by chunks of the input.
  *
- *             | direct chunks | chunk | chunk | chunk | chunk | chunk | chunk |
- *   pass 1    | group 0 scans |   other groups store values   | nothing       |
- *   pass 2    |               | group 0 scans | group 1 scans | group 2 scans |
- *
- * A group combines the values of the chunks before its first one, and scans from there on, chunk by chunk. Group 0 scans
- * some chunks in the first pass, which takes it as long as the other groups take for their values; each is still in a
- * cache after its value is computed. So a single group needs one pass.
+ * Each group takes the next chunk that no group has taken, stores its value for the others, combines the values of all
+ * chunks before it, and scans it while it is in a cache. No group waits: a value that its group has not stored yet is
+ * computed again. So memory is read once, and groups need no promise that others go on.
  *
  * Which elements are combined, and in which order, depends on `count` alone, not on which group does it: the same bits
  * on every run, with any number of threads. There are no barriers, so a CPU driver compiles a group to one plain loop;
  * a vector is scanned in its register.
  */
 #include "once.clh"
+#include "reduce/slot.clh"
 #include "scan/run.clh"
 
 /* ---- chunks, numbered in the direction of the scan ---- */
@@ -76,79 +73,86 @@ static inline void scan_chunk(const scan *s, const ulong n, T carry)
     }
 }
 
-/* ---- kernels ---- */
+/* ---- values of chunks ---- */
 
-/* Group 0 scans the direct chunks in the time that the others take for their values: a scan takes as long as three. */
-static inline ulong count_direct(const ulong groups, const ulong chunks)
+/* What the groups share: the values of chunks, and for each a word whose upper half is the number of the launch that has
+ * stored it. Without it there is one group. */
+typedef struct board {
+    global uint *workspace, *slot;
+    volatile global ulong *words;
+    uint number; /* of this launch */
+} board;
+
+/* The next chunk that no group has taken; `chunks` or more: there is none. The last of these zeroes the counter. */
+static inline ulong take_chunk(const board *b, const ulong turn, const ulong chunks, const ulong groups)
 {
-    return groups == 1 ? chunks : max(chunks / (3 * groups + 1), (ulong)1);
+    if (!b->slot) return turn;
+    const ulong n = take_number(b->slot + NDR_SLOT_TAKEN);
+    if (n + 1 == chunks + groups) clear_number(b->slot + NDR_SLOT_TAKEN);
+    return n;
 }
 
-/* The first of the chunks [0, chunks) that a group takes. */
-static inline ulong share_begin(const ulong group, const ulong groups, const ulong chunks)
+/* Before the group writes to the chunk, as the output may be the input. */
+static inline void store_part(const board *b, const ulong chunks, const ulong n, const T value, const bool has_cut)
 {
-    return chunks / groups * group + min(group, chunks % groups);
+    values_in(b->workspace)[n] = value;
+    cuts_in(b->workspace, chunks)[n] = has_cut;
+    NDR_FENCE_DEVICE_;
+    b->words[n] = (ulong)b->number << 32;
+    NDR_FENCE_DEVICE_;
 }
 
-/* The first chunk of the last group of the second pass. No other group needs values from there on. */
-static inline ulong last_share(const ulong direct, const ulong groups, const ulong chunks)
+static inline bool is_stored(const board *b, const ulong n)
 {
-    return direct + share_begin(groups - 1, groups, chunks - direct);
+    NDR_FENCE_DEVICE_;
+    const bool is = b->words[n] >> 32 == b->number;
+    NDR_FENCE_DEVICE_;
+    return is;
 }
 
-/* Scan chunks [first, end). The workspace, if there is one, gives the values of those before `known`; `stores`: it gets
- * the values of these. */
-ONCE void scan_chunks(const scan *s, global uint *workspace, const ulong first, const ulong end,
-                               const ulong known, const bool stores)
+/* The value of a chunk of another group. What is computed here counts if that group has not stored it meanwhile, and so
+ * has not written to the chunk. */
+static inline T find_part(const board *b, const scan *s, const ulong chunks, const ulong n, bool *has_cut)
+{
+    if (!is_stored(b, n)) {
+        const T value = reduce_part(s, n, has_cut);
+        if (!is_stored(b, n)) return value;
+    }
+    *has_cut = cuts_in(b->workspace, chunks)[n];
+    return values_in(b->workspace)[n];
+}
+
+/* ---- the kernel ---- */
+
+ONCE void scan_own_chunks(const scan *s, const board *b, const ulong groups)
 {
     const ulong chunks = count_chunks(s);
+    ulong known = 0; /* chunks whose values are in `before` */
     tally before;
     begin_tally(&before, s->initial);
-    for (ulong n = 0; n < end; ++n) {
+    for (ulong turn = 0, n; (n = take_chunk(b, turn, chunks, groups)) < chunks; ++turn) {
         T value = NEUTRAL;
         bool has_cut = false;
-        if (n < known) {
-            value = values_in(workspace)[n];
-            has_cut = cuts_in(workspace, chunks)[n];
-        } else if (n + 1 < chunks) {
+        if (n + 1 < chunks) {
             value = reduce_part(s, n, &has_cut);
+            if (b->slot) store_part(b, chunks, n, value, has_cut);
         }
-        if (n >= first) scan_chunk(s, n, tally_value(&before));
+        for (; known < n; ++known) {
+            bool is_other_cut;
+            const T other = find_part(b, s, chunks, known, &is_other_cut);
+            add_part(&before, other, is_other_cut, s->initial);
+        }
+        scan_chunk(s, n, tally_value(&before));
         add_part(&before, value, has_cut, s->initial);
-        if (stores) {
-            values_in(workspace)[n] = value;
-            cuts_in(workspace, chunks)[n] = has_cut;
-        }
+        ++known;
     }
 }
 
-/* The first pass. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void scan_first_chunks(PARAMETERS, NDR_ND_RANGE(1))
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void scan_chunks(PARAMETERS, uint slot, global ulong *words,
+                                                                       uint number, NDR_ND_RANGE(1))
 {
     const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
-    const ulong groups = ndr_group_range(g, 0), group = ndr_group_id(g, 0);
     const scan s = SCAN_OF_PARAMETERS;
-    const ulong chunks = count_chunks(&s), direct = count_direct(groups, chunks);
-    if (group == 0) {
-        scan_chunks(&s, workspace, 0, direct, 0, workspace != 0);
-        return;
-    }
-    const ulong needed = last_share(direct, groups, chunks) - direct;
-    const ulong end = direct + share_begin(group, groups - 1, needed);
-    for (ulong n = direct + share_begin(group - 1, groups - 1, needed); n < end; ++n) {
-        bool has_cut;
-        values_in(workspace)[n] = reduce_part(&s, n, &has_cut);
-        cuts_in(workspace, chunks)[n] = has_cut;
-    }
-}
-
-/* The second pass. The last group computes the values of its own chunks. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void scan_other_chunks(PARAMETERS, NDR_ND_RANGE(1))
-{
-    const ndr_group g = ndr_get_group(NDR_ND_ITEM(1));
-    const ulong groups = ndr_group_range(g, 0), group = ndr_group_id(g, 0);
-    const scan s = SCAN_OF_PARAMETERS;
-    const ulong chunks = count_chunks(&s), direct = count_direct(groups, chunks);
-    scan_chunks(&s, workspace, direct + share_begin(group, groups, chunks - direct),
-                direct + share_begin(group + 1, groups, chunks - direct), last_share(direct, groups, chunks), false);
+    const board b = { workspace, open_slot(g, workspace, slot), words, number };
+    scan_own_chunks(&s, &b, ndr_group_range(g, 0));
 }

@@ -3,6 +3,8 @@
 
 #include "base/base.h"
 
+#include <limits.h>
+
 /* ---- growing ---- */
 
 static void test_text__starts_with_no_memory(void **state)
@@ -34,6 +36,21 @@ static void test_text__takes_one_piece_of_any_length(void **state)
         assert_int_equal(strlen(text.chars), length);
         ndr_text_free(&text);
     }
+}
+
+static void test_text__formats_as_printf_does(void **state)
+{
+    (void)state;
+    ndr_text text = { 0 };
+    ndr_text_add(&text, "a%d%u%zu%s%c|", INT_MIN, UINT_MAX, SIZE_MAX, "bc", 'd');
+    ndr_text_add(&text, "%d%u%d%%%5.1f%.*s|%s", -1, 0u, INT_MAX, 2.25, 1, "ef", "");
+    ndr_text_add(&text, "%.*s%.*s%.*s", 1, "gh", 9, "ij", -1, "kl");
+    char wanted[200];
+    snprintf(wanted, sizeof wanted, "a%d%u%zu%s%c|%d%u%d%%%5.1f%.*s|gijkl", INT_MIN, UINT_MAX, SIZE_MAX, "bc", 'd', -1,
+             0u, INT_MAX, 2.25, 1, "ef");
+    assert_string_equal(text.chars, wanted);
+    assert_int_equal(text.length, strlen(wanted));
+    ndr_text_free(&text);
 }
 
 static void test_text__takes_counted_characters(void **state)
@@ -167,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_text__starts_with_no_memory),
         cmocka_unit_test(test_text__keeps_all_it_is_given),
         cmocka_unit_test(test_text__takes_one_piece_of_any_length),
+        cmocka_unit_test(test_text__formats_as_printf_does),
         cmocka_unit_test(test_text__takes_counted_characters),
         cmocka_unit_test(test_text__is_a_string_after_nothing_was_added),
         cmocka_unit_test(test_text__starts_over_when_cleared),

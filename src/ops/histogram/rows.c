@@ -1,4 +1,4 @@
-/* rows.c - the implementations of ndr_histogram(): tables of counts, which a second kernel adds up. */
+/* rows.c - the implementations of ndr_histogram(): tables of counts, which the last group or a second kernel adds up. */
 #include "ops/histogram/histogram.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static ndr_status fold_by_groups(ndr_op_job *job, const part *p)
                          ndr_arg_local_(r->output_dtype, r->output.element_bytes, 1, group, 1, 1));
 }
 
-/* Count and add up, as often as there are elements; once for none. */
+/* Count and add up, as often as there are elements; once for none. `add_up` NULL: `count` does it. */
 static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *job, part *p),
                                ndr_status (*add_up)(ndr_op_job *job, const part *p))
 {
@@ -83,7 +83,7 @@ static ndr_status launch_parts(ndr_op_job *job, ndr_status (*count)(ndr_op_job *
     do {
         p.count = ndr_min_size(elements - p.begin, most);
         NDR_TRY(count(job, &p));
-        NDR_TRY(add_up(job, &p));
+        if (add_up) NDR_TRY(add_up(job, &p));
         p.begin += p.count;
     } while (p.begin < elements);
     return NDR_OK;
@@ -107,14 +107,22 @@ static size_t chunk_count(const ndr_histogram_request *r, size_t elements)
     return ndr_clamp_size(elements / least, 1, MOST_CHUNKS);
 }
 
+/* One item adds up few bins sooner than a second launch begins. */
+static bool takes_one_launch(const ndr_op_case *of)
+{
+    return of->caps->orders_device && ndr_histogram_table(of->request) <= MOST_BINS_FOR_TABLES;
+}
+
 static void plan_chunks(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const ndr_histogram_request *r = of->request;
     const size_t tables = tables_of_chunk(r);
     const size_t chunks = chunk_count(r, ndr_min_size(r->input.cols, most_elements(of->caps)));
-    char text[32];
-    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(chunks, 1), .workspace_bytes = workspace_for(r, chunks * tables) };
-    snprintf(text, sizeof text, "-DTABLES=%zu", tables);
+    char text[48];
+    *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(chunks, 1),
+                           .workspace_bytes = workspace_for(r, chunks * tables),
+                           .leaves_others = takes_one_launch(of) };
+    snprintf(text, sizeof text, "-DTABLES=%zu -DIN_ONE_LAUNCH=%d", tables, takes_one_launch(of));
     print_options(r, text, plan->options);
 }
 
@@ -129,10 +137,14 @@ static ndr_status count_chunks(ndr_op_job *job, part *p)
     return ndr_op_launch(job, job->kernel, range, ndr_operand_arg(&r->input), r->input.offset + p->begin, p->count,
                          chunk, r->bin_count, p->numbers[0], p->numbers[1], p->numbers[2], ndr_operand_arg(&r->edges),
                          r->edges.offset, ndr_operand_arg(&r->weights), r->weights.offset + p->begin,
-                         ndr_op_workspace_arg(job));
+                         ndr_op_workspace_arg(job), ndr_op_take_slot(job), r->output.buffer, r->output.offset,
+                         (cl_uint)(r->adds || p->begin > 0));
 }
 
-static ndr_status launch_chunks(ndr_op_job *job) { return launch_parts(job, count_chunks, fold); }
+static ndr_status launch_chunks(ndr_op_job *job)
+{
+    return launch_parts(job, count_chunks, takes_one_launch(&job->of) ? NULL : fold);
+}
 
 NDR_OP_VARIANT(histogram, chunks, "histogram_chunks", 0, .others = { "histogram_fold" },
                .unsuited = ndr_op_lacks_vectors, .plan = plan_chunks, .launch = launch_chunks);

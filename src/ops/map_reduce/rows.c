@@ -212,7 +212,7 @@ static ndr_status launch(ndr_op_job *job)
     const size_t without_slot = count + NDR_COUNT_OF(more) - 1;
     NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, all, without_slot + (is_chunks ? 1 : 0)));
     if (!job->others[0]) return NDR_OK;
-    const size_t results = is_chunks ? 1 : d.part_group / d.part_items, group = is_chunks ? 1 : d.part_group;
+    const size_t results = is_chunks ? d.lanes : d.part_group / d.part_items, group = is_chunks ? 1 : d.part_group;
     const ndr_nd_range second = ndr_nd_range_1d(ndr_ceil_div(l->kept, results) * group, group);
     return ndr_op_launch_v(job, job->others[0], &second, all, without_slot);
 }
