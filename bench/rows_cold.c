@@ -28,7 +28,7 @@ static const work build_work = { .own = build_own };
     { "cold: first sum" name, 1, &reduce_work, \
       &(const reduce_shape){ NDR_DTYPE_F32, NDR_OP_SUM, method, 1000000, 1, NDR_NUMERICS_FAST }, reduce_own }
 #define FIRST_SGEMM(name, m, n, k) \
-    { "cold: first sgemm " name, 2, &matmul_work, \
+    { "cold: first sgemm " name, 1, &matmul_work, \
       &(const matmul_shape){ NDR_DTYPE_F32, m, n, k, 0, 1, 0, 1, MATMUL_PLAIN }, matmul_own }
 #define FIRST(name, programs, work, type, ...) \
     { "cold: first " name, programs, &work, &(const type){ __VA_ARGS__ }, NULL }

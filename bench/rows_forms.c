@@ -44,13 +44,13 @@ static void end(void *job)
 
 static void hand_over(void *job, bool on_device) { each(job, on_device ? to_device : to_host); }
 
-/* Multiples of 2^-7 in [-1, 1), or of integers 1 instead of 2^-7: exact in all of the types. */
-static void fill(const forms *j, void *to, float *plain, uint64_t seed)
+/* 8 bits times `unit`, or times 1 of integers: exact in all of the types. */
+static void fill(const forms *j, void *to, float *plain, float unit, uint64_t seed)
 {
     for (size_t i = 0; i < elements_of(j); ++i) {
         const int value = (int)(next_random(&seed) & 255) - 128;
         const bool is_integer = j->of.dtype == NDR_DTYPE_I8;
-        plain[i] = (float)value * (is_integer ? 1 : 0x1p-7f);
+        plain[i] = (float)value * (is_integer ? 1 : unit);
         if (is_integer) ((int8_t *)to)[i] = (int8_t)value;
         else if (j->of.dtype == NDR_DTYPE_F32) ((float *)to)[i] = plain[i];
         else if (j->of.dtype == NDR_DTYPE_F16) ((uint16_t *)to)[i] = ndr_f16_from_float(plain[i]);
@@ -58,11 +58,13 @@ static void fill(const forms *j, void *to, float *plain, uint64_t seed)
     }
 }
 
+/* The elements of a have the size with which sums are about 1, as where GELU is used: of much larger ones exp() is 0 or
+ * less than the least normal number, with which CPUs compute more slowly. */
 static void refill(void *job, uint64_t seed)
 {
     forms *j = job;
-    fill(j, j->a.host, j->plain_a.host, seed);
-    fill(j, j->b.host, j->plain_b.host, seed + 1);
+    fill(j, j->a.host, j->plain_a.host, ldexpf(0x1p-7f, 1 - ilogb((double)j->of.n) / 2), seed);
+    fill(j, j->b.host, j->plain_b.host, 0x1p-7f, seed + 1);
     fill_f32(j->bias.host, j->of.n, -1, 2, seed + 2);
 }
 

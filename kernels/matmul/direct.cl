@@ -2,6 +2,7 @@
  * place as far as their elements are T, and those of B beside each other along its rows; otherwise as copies in local
  * memory, of one ribbon of A and one panel of B at a time. */
 #include "ndr/nd_item.clh"
+#include "once.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
@@ -36,6 +37,14 @@
 #define FETCH_DIRECT FETCH_ROW
 #endif
 
+/* A call for each group costs small products of a batch 1 to 5 % of their time. In a function there is a register less
+ * for addresses, which costs narrow products 9 %. */
+#if BATCH || VECTORS == 1
+#define SHARED_CODE NDR_INLINE_
+#else
+#define SHARED_CODE ONCE
+#endif
+
 #if COPIES_A
 #define A_SPACE local
 #else
@@ -44,15 +53,18 @@
 #if COPIES_B
 #define B_SPACE local
 #define COPY_PARAMETERS , local T *ribbon, local T *panel
+#define COPY_ARGUMENTS , ribbon, panel
 DEFINE_TURN(local)
 DEFINE_LINE_UP(local)
 #else
 #define B_SPACE global
 #define COPY_PARAMETERS
+#define COPY_ARGUMENTS
 #endif
 DEFINE_MULTIPLY(multiply_all, VECTORS, A_SPACE, B_SPACE, FETCH_DIRECT)
-DEFINE_MULTIPLY(multiply_two, 2, A_SPACE, B_SPACE, FETCH_DIRECT)
-DEFINE_MULTIPLY(multiply_one, 1, A_SPACE, B_SPACE, FETCH_DIRECT)
+#if VECTORS > 1
+DEFINE_MULTIPLY(multiply_fewer, (VECTORS - 1), A_SPACE, B_SPACE, FETCH_DIRECT)
+#endif
 
 #define MULTIPLY(multiply, vectors, last)                                                 \
     (clear_block(sum, vectors),                                                           \
@@ -60,10 +72,7 @@ DEFINE_MULTIPLY(multiply_one, 1, A_SPACE, B_SPACE, FETCH_DIRECT)
      take_results(result, sum, vectors),                                                  \
      STORE_BLOCK(to, result, vectors, last))
 
-#if COPIES_B
-/* C = alpha * A * B + beta * C for one block, whose panel of B is filled up with zeros. */
-#define LAST(vectors) (((vectors) - 1) * LANES)
-#else
+#if VECTORS == 1 && !COPIES_B
 DEFINE_MULTIPLY(multiply_edge, 1, global, private, FETCH_NOTHING)
 
 /* The same for fewer columns than a vector has, which are all of B: from copies of its rows, filled up with zeros. */
@@ -79,8 +88,14 @@ NDR_INLINE_ void multiply_narrow(V sum[MR][VECTORS], global const T *a, const ul
         multiply_edge(sum, a + p * a_step, a_row, a_step, edge, LANES, 0, depth, next);
     }
 }
+#endif
 
-/* C = alpha * A * B + beta * C for one block. The last vector ends with the block. */
+/* C = alpha * A * B + beta * C for one block, which has VECTORS vectors of columns or one less: the library sets VECTORS
+ * to 1 if C has no more columns than a vector. A copied panel of B is filled up with zeros; otherwise the last vector
+ * ends with the block. */
+#if COPIES_B
+#define LAST(vectors) (((vectors) - 1) * LANES)
+#else
 #define LAST(vectors) (to->cols - LANES)
 #endif
 NDR_INLINE_ void multiply_block(const target *to, A_SPACE const T *a, const ulong a_row[MR], ulong a_step,
@@ -88,25 +103,22 @@ NDR_INLINE_ void multiply_block(const target *to, A_SPACE const T *a, const ulon
 {
     V sum[MR][VECTORS];
     VR result[MR][VECTORS];
-    if (VECTORS > 2 && to->cols > 2 * LANES) {
-        MULTIPLY(multiply_all, VECTORS, LAST(VECTORS));
-    } else if (VECTORS > 1 && to->cols > LANES) {
-        MULTIPLY(multiply_two, 2, LAST(2));
-    } else if (COPIES_B || to->cols == LANES) {
-        MULTIPLY(multiply_one, 1, LAST(1));
+#if VECTORS > 1
+    if (to->cols <= (VECTORS - 1) * LANES) {
+        MULTIPLY(multiply_fewer, VECTORS - 1, LAST(VECTORS - 1));
+        return;
     }
-#if !COPIES_B
-    else {
+#elif !COPIES_B
+    if (to->cols < LANES) {
         clear_block(sum, 1);
         multiply_narrow(sum, a, a_row, a_step, b, b_pitch, to->cols, k, next);
         take_results(result, sum, 1);
         STORE_BLOCK(to, result, 1, 0);
+        return;
     }
 #endif
+    MULTIPLY(multiply_all, VECTORS, LAST(VECTORS));
 }
-
-/* What an item takes of `count` in dimension d: all items the same share, but the last ones. */
-#define SHARE(count, d) (((count) + ndr_group_range(it, d) - 1) / ndr_group_range(it, d))
 
 /* How far apart the prefetches of `steps` steps lie that reach all of these elements. */
 NDR_INLINE_ ulong share_of(ulong elements, ulong steps)
@@ -123,24 +135,26 @@ NDR_INLINE_ ulong share_of(ulong elements, ulong steps)
 #define OVER_BLOCKS OVER_ROWS OVER_COLS
 #endif
 
-/* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. The columns of C
+#define INPUTS                                                                                                     \
+    global const IN_T *a, ulong a_offset, ulong a_pitch, ulong a_stride, global const IN_T *b, ulong b_offset,     \
+        ulong b_pitch, ulong b_stride
+#define OUTPUT                                                                                                     \
+    global OUT_T *c, ulong c_offset, ulong c_pitch,                                                                \
+        ulong c_stride COPY_PARAMETERS OFFSET_PARAMETERS EPILOGUE_PARAMETERS
+#define IN_AND_OUT                                                                                                 \
+    a, a_offset, a_pitch, a_stride, b, b_offset, b_pitch, b_stride, c, c_offset, c_pitch,                          \
+        c_stride COPY_ARGUMENTS OFFSET_ARGUMENTS EPILOGUE_ARGUMENTS
+
+/* Products `first` to `last`: rows `top` to `bottom` of C, and its columns of blocks `left` to `right`. The columns of C
  * are divided evenly among as many blocks as it takes: the first `narrow` blocks have one vector less. In a batch the
  * next product's matrices are prefetched in equal shares over the steps of this one, because a core waits for few lines
  * of memory at a time. If C has MR rows, the last block ends with C, and does not store the rows that the block before
  * it stores. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
-            ulong a_stride, global const IN_T *b, ulong b_offset, ulong b_pitch, ulong b_stride, R beta,
-            global OUT_T *c, ulong c_offset, ulong c_pitch, ulong c_stride COPY_PARAMETERS MORE_PARAMETERS,
-            NDR_ND_RANGE(3))
+SHARED_CODE void multiply_share(ulong m, ulong n, ulong k, const scaling *by, INPUTS, OUTPUT, ulong first,
+                                ulong last, ulong top, ulong bottom, ulong left, ulong right)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(3);
     const ulong vectors = (n + LANES - 1) / LANES, blocks = (vectors + VECTORS - 1) / VECTORS;
     const ulong most = EVEN ? VECTORS : (vectors + blocks - 1) / blocks, narrow = EVEN ? 0 : most * blocks - vectors;
-    const ulong products = SHARE(count, 0), rows = SHARE((m + MR - 1) / MR, 1) * MR, cols = SHARE(blocks, 2);
-    const ulong first = ndr_group_id(it, 0) * products, last = min(count, first + products);
-    const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
-    const ulong left = ndr_group_id(it, 2) * cols, right = min(blocks, left + cols);
     const ulong steps = (m + MR - 1) / MR * blocks * k; /* of a product */
     ahead next = { .rows = ROWS_AHEAD * b_pitch };
     next.a_share = share_of((TRANSPOSES_A ? k : m) * a_pitch * sizeof(IN_T), steps);
@@ -164,8 +178,7 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *
                                 (uint)(place - row),
                                 EVEN ? MR : (uint)min((ulong)MR, m - row),
                                 EVEN ? NR : (uint)(end - col),
-                                alpha,
-                                beta,
+                                by,
                                 i,
                                 row,
                                 col };
@@ -195,4 +208,22 @@ gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *
             next.c += k * next.c_share;
         }
     }
+}
+
+/* What an item takes of `count` in dimension d: all items the same share, but the last ones. */
+#define SHARE(count, d) (((count) + ndr_group_range(it, d) - 1) / ndr_group_range(it, d))
+
+/* Over (products, rows of blocks, columns of blocks) groups, of which there may be fewer than that. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_direct(ulong count, ulong m, ulong n, ulong k, R alpha, INPUTS, R beta, OUTPUT CONDITION_PARAMETERS,
+            NDR_ND_RANGE(3))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(3);
+    const ulong blocks = ((n + LANES - 1) / LANES + VECTORS - 1) / VECTORS; /* of a row */
+    const ulong products = SHARE(count, 0), rows = SHARE((m + MR - 1) / MR, 1) * MR, cols = SHARE(blocks, 2);
+    const ulong first = ndr_group_id(it, 0) * products, last = min(count, first + products);
+    const ulong top = ndr_group_id(it, 1) * rows, bottom = min(m, top + rows);
+    const ulong left = ndr_group_id(it, 2) * cols, right = min(blocks, left + cols);
+    const scaling by = { alpha, beta };
+    multiply_share(m, n, k, &by, IN_AND_OUT, first, last, top, bottom, left, right);
 }

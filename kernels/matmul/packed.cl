@@ -6,8 +6,8 @@
  *
  * The panels are in the queue's workspace, behind its head, and behind them the results of each group's block between
  * passes along k. The own counter there distributes the work. */
-#include "ndr/atomic.clh"
 #include "ndr/nd_item.clh"
+#include "once.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
@@ -41,7 +41,7 @@ NDR_INLINE_ void pass_on(target *to, VR result[MR][VECTORS], uint vectors, globa
                          bool is_last EPILOGUE_PARAMETERS)
 {
 #if STORES_SUMS
-    if (!is_first) to->beta = (R)1;
+    if (!is_first) ++to->by;
     STORE_BLOCK(to, result, vectors, (vectors - 1) * LANES);
     (void)kept, (void)is_last;
 #else
@@ -67,21 +67,27 @@ NDR_INLINE_ void pass_on(target *to, VR result[MR][VECTORS], uint vectors, globa
 #define PACK_ROWS NDR_PACK_ROWS
 #define PACK_PANELS NDR_PACK_PANELS
 #endif
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_pack_b(ulong n, ulong k, global const IN_T *b, ulong b_offset, ulong b_pitch,
-            global uint *workspace OFFSET_PARAMETERS, NDR_ND_RANGE(2))
+#define PACKING                                                                                                    \
+    ulong n, ulong k, global const IN_T *b, ulong b_offset, ulong b_pitch, global uint *workspace OFFSET_PARAMETERS
+#define THE_PACKING n, k, b, b_offset, b_pitch, workspace OFFSET_ARGUMENTS
+ONCE void pack_panels(PACKING, ulong first, ulong last, ulong col0, ulong col1)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(2);
     const ulong b_stride = 0; /* of one product */
-    const ulong first = ndr_group_id(it, 0) * PACK_ROWS, last = min(k, first + PACK_ROWS);
-    const ulong col0 = ndr_group_id(it, 1) * PACK_PANELS * NR, col1 = min(n, col0 + PACK_PANELS * NR);
-    if (ndr_global_linear_id(it) == 0) workspace[NDR_OWN_COUNTER] = 0;
     b += b_offset + B_OF(0);
     for (ulong col = col0; col < col1; col += NR) {
         global T *const panel = (global T *)(workspace + NDR_WORKSPACE_HEAD) + col * k + first * NR;
         BRING_PANEL(global, panel, b + B_ROW(first, b_pitch) + B_COL(col, b_pitch), b_pitch,
                     (uint)min((ulong)NR, n - col), (uint)(last - first));
     }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_pack_b(PACKING, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    const ulong first = ndr_group_id(it, 0) * PACK_ROWS, last = min(k, first + PACK_ROWS);
+    const ulong col0 = ndr_group_id(it, 1) * PACK_PANELS * NR, col1 = min(n, col0 + PACK_PANELS * NR);
+    if (ndr_global_linear_id(it) == 0) workspace[NDR_OWN_COUNTER] = 0;
+    pack_panels(THE_PACKING, first, last, col0, col1);
 }
 
 /* Copy the ribbons of `rows` rows of A to `block`. If it is stored by columns, AT_ONCE of them: what lies beside each
@@ -102,19 +108,23 @@ NDR_INLINE_ void bring_block(local T *block, global const IN_T *a, ulong a_pitch
         BRING_RIBBON(local, block + i * depth, a + A_ROW(i, a_pitch), a_pitch, min((uint)MR, rows - i), depth);
 }
 
+#define A_PARAMETERS global const IN_T *a, ulong a_offset, ulong a_pitch, global uint *workspace
+#define C_PARAMETERS                                                                                               \
+    global OUT_T *c, ulong c_offset, ulong c_pitch, ulong block_rows, ulong kept_at,                               \
+        local T *block OFFSET_PARAMETERS EPILOGUE_PARAMETERS
+#define A_AND_C                                                                                                    \
+    a, a_offset, a_pitch, workspace, c, c_offset, c_pitch, block_rows, kept_at,                                    \
+        block OFFSET_ARGUMENTS EPILOGUE_ARGUMENTS
+
 /* A few groups share the work: each takes the next `block_rows` rows of C. `block` holds block_rows * DEPTH elements;
- * `kept_at` is where the results of group 0 are kept, in elements behind the workspace's head. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
-            global uint *workspace, R beta, global OUT_T *c, ulong c_offset, ulong c_pitch, ulong block_rows,
-            ulong kept_at, local T *block MORE_PARAMETERS, NDR_ND_RANGE(1))
+ * `kept_at` is where the results of group 0 are kept, in elements behind the workspace's head. by[0] scales what is
+ * stored; by[1] is that of passes after the first one if C holds what is kept. */
+ONCE void multiply_blocks(ulong m, ulong n, ulong k, const scaling *by, A_PARAMETERS, C_PARAMETERS, ulong group)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(1);
     const ulong a_stride = 0, c_stride = 0; /* of one product */
     global const T *const panels = (global const T *)(workspace + NDR_WORKSPACE_HEAD);
     const ulong wide = (n + NR - 1) / NR * NR; /* kept of a row */
-    global R *const all_kept = (global R *)(workspace + NDR_WORKSPACE_HEAD) + kept_at
-                               + ndr_group_id(it, 0) * block_rows * wide;
+    global R *const all_kept = (global R *)(workspace + NDR_WORKSPACE_HEAD) + kept_at + group * block_rows * wide;
     ulong a_row[MR];
 #pragma unroll
     for (uint r = 0; r < MR; ++r) a_row[r] = r;
@@ -124,7 +134,7 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
     const ulong step = ((k + passes - 1) / passes + 7) / 8 * 8; /* equal, as each pass reads and writes all of C */
     const ulong share = (NR * MR + block_rows - 1) / block_rows * sizeof(T); /* of the next panel, for each step */
     for (;;) {
-        const ulong row0 = ndr_atomic_fetch_add(workspace + NDR_OWN_COUNTER, 1u) * block_rows;
+        const ulong row0 = (ulong)atomic_inc((volatile global uint *)workspace + NDR_OWN_COUNTER) * block_rows;
         if (row0 >= m) return;
         const ulong rows = min(block_rows, m - row0);
         for (ulong p = 0; p < k; p += step) {
@@ -141,8 +151,7 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
                                         0,
                                         (uint)min((ulong)MR, rows - i),
                                         (uint)min((ulong)NR, n - col),
-                                        alpha,
-                                        beta,
+                                        by,
                                         0,
                                         row0 + i,
                                         col };
@@ -166,4 +175,13 @@ gemm_packed(ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_of
             }
         }
     }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_packed(ulong m, ulong n, ulong k, R alpha, A_PARAMETERS, R beta, C_PARAMETERS CONDITION_PARAMETERS,
+            NDR_ND_RANGE(1))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(1);
+    const scaling by[2] = { { alpha, beta }, { alpha, (R)1 } };
+    multiply_blocks(m, n, k, by, A_AND_C, ndr_group_id(it, 0));
 }

@@ -1,6 +1,7 @@
 /* thin.cl - C = alpha * A * B + beta * C on CPUs, for few rows: a strip of C stays in the first cache while the rows
  * of B are read once. A is m x k, or transposed, B is k x n; offsets and pitches are in elements. */
 #include "ndr/nd_item.clh"
+#include "once.clh"
 
 /* Defaults, so that the file compiles alone; the library sets others. */
 #ifndef T
@@ -35,15 +36,17 @@ static inline void thin_steps(T acc[THIN_ROWS][STRIP], const T x[THIN_ROWS][THIN
     }
 }
 
-/* m <= THIN_ROWS. Over (products, strips of C) groups. */
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-gemm_thin(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch,
-          ulong a_stride, global const IN_T *b, ulong b_offset, ulong b_pitch, ulong b_stride, R beta, global OUT_T *c,
-          ulong c_offset, ulong c_pitch, ulong c_stride MORE_PARAMETERS, NDR_ND_RANGE(2))
+#define PRODUCTS                                                                                                   \
+    ulong m, ulong n, ulong k, R alpha, global const IN_T *a, ulong a_offset, ulong a_pitch, ulong a_stride,       \
+        global const IN_T *b, ulong b_offset, ulong b_pitch, ulong b_stride, R beta, global OUT_T *c,              \
+        ulong c_offset, ulong c_pitch, ulong c_stride OFFSET_PARAMETERS EPILOGUE_PARAMETERS
+#define THE_PRODUCTS                                                                                               \
+    m, n, k, alpha, a, a_offset, a_pitch, a_stride, b, b_offset, b_pitch, b_stride, beta, c, c_offset, c_pitch,    \
+        c_stride OFFSET_ARGUMENTS EPILOGUE_ARGUMENTS
+
+/* The strip of C that begins at column `col`. m <= THIN_ROWS. */
+ONCE void multiply_strip(PRODUCTS, ulong product, ulong col)
 {
-    const ndr_nd_item it = NDR_ND_ITEM(2);
-    (void)count; /* the range has a group for each product */
-    const ulong product = ndr_group_id(it, 0), col = ndr_group_id(it, 1) * STRIP;
     const uint cols = (uint)min((ulong)STRIP, n - col);
     const uint vectors = cols / LANES; /* whole vectors; the other columns are computed one by one */
     T acc[THIN_ROWS][STRIP];
@@ -77,4 +80,13 @@ gemm_thin(ulong count, ulong m, ulong n, ulong k, R alpha, global const IN_T *a,
             store_result(RESULT(acc[r][j]), alpha, beta, c, r * c_pitch + col + j, product, r,
                          col + j EPILOGUE_ARGUMENTS);
         }
+}
+
+/* Over (products, strips of C) groups. */
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_thin(ulong count, PRODUCTS CONDITION_PARAMETERS, NDR_ND_RANGE(2))
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    (void)count; /* the range has a group for each product */
+    multiply_strip(THE_PRODUCTS, ndr_group_id(it, 0), ndr_group_id(it, 1) * STRIP);
 }

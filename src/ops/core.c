@@ -37,18 +37,14 @@ static bool is_the_host(const ndr_caps *caps)
 }
 
 /* The compiler's macros show what it uses, which may be less than the CPU has. Compilers that go through SPIR-V
- * define none: then the features are those of the host's CPU, if it is the device. */
-static ndr_status probe(ndr_context *context, unsigned *features)
+ * define none: then the features are those of the host's CPU, if it is the device. `probe` is NULL if it did not build. */
+static unsigned read_features(const ndr_caps *caps, const ndr_kernel *probe)
 {
-    ndr_kernel *kernel;
-    const ndr_kernel_desc desc = { .name = "probe_core", .bundled = "probe/core.cl" };
-    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
-    if (status != NDR_OK && status != NDR_BUILD_FAILED) return status;
-    const size_t size = status == NDR_OK ? kernel->info.required_local_size[2] : 0;
-    *features = size > 1 ? (unsigned)size - 1 : is_the_host(&context->caps) ? ndr_cpu_features() : 0;
-    ndr_log(NDR_LOG_DEBUG, "op.core", "device \"%s\": features %#x, by %s", context->caps.info.name, *features,
+    const size_t size = probe ? probe->info.required_local_size[2] : 0;
+    const unsigned features = size > 1 ? (unsigned)size - 1 : is_the_host(caps) ? ndr_cpu_features() : 0;
+    ndr_log(NDR_LOG_DEBUG, "op.core", "device \"%s\": features %#x, by %s", caps->info.name, features,
             size > 1 ? "its compiler's macros" : "the host's CPU");
-    return NDR_OK;
+    return features;
 }
 
 /* A core with these features, and the host's caches if the host is the device. */
@@ -61,19 +57,51 @@ static ndr_core core_here(const ndr_caps *caps, unsigned features)
     return core;
 }
 
+/* Threads that look at the same time find the same: the first one keeps it. */
+static void keep(ndr_choices *c, const ndr_caps *caps, unsigned features, ndr_core *core)
+{
+    ndr_mutex_lock(&c->base.lock);
+    if (!atomic_load(&c->has_core)) c->core = core_here(caps, features);
+    atomic_store(&c->has_core, true);
+    ndr_mutex_unlock(&c->base.lock);
+    *core = c->core;
+}
+
+static ndr_status probe(ndr_context *context, ndr_choices *c, ndr_core *core)
+{
+    ndr_kernel *kernel;
+    const ndr_kernel_desc desc = { .name = NDR_CORE_PROBE, .bundled = "probe/core.cl" };
+    const ndr_status status = ndr_kernel_get(context, &desc, &kernel);
+    if (status != NDR_OK && status != NDR_BUILD_FAILED) return status;
+    keep(c, &context->caps, read_features(&context->caps, status == NDR_OK ? kernel : NULL), core);
+    return NDR_OK;
+}
+
 ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
 {
     ndr_choices *c;
-    unsigned features = 0;
     NDR_TRY(ndr_choices_get(context, &c));
-    if (!atomic_load(&c->has_core)) {
-        if (ndr_has_vectors(&context->caps)) NDR_TRY(probe(context, &features));
-        ndr_mutex_lock(&c->base.lock); /* threads that look at the same time find the same: the first one keeps it */
-        if (!atomic_load(&c->has_core)) c->core = core_here(&context->caps, features);
-        atomic_store(&c->has_core, true);
-        ndr_mutex_unlock(&c->base.lock);
-    }
-    *core = c->core;
+    if (atomic_load(&c->has_core)) *core = c->core;
+    else if (ndr_has_vectors(&context->caps)) return probe(context, c, core);
+    else keep(c, &context->caps, 0, core);
+    return NDR_OK;
+}
+
+ndr_status ndr_core_assume(ndr_context *context, ndr_core *core, bool *is_assumed)
+{
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    *is_assumed = !atomic_load(&c->has_core) && ndr_has_vectors(&context->caps) && is_the_host(&context->caps);
+    if (!*is_assumed) return ndr_core_get(context, core);
+    *core = core_here(&context->caps, ndr_cpu_features());
+    return NDR_OK;
+}
+
+ndr_status ndr_core_learn(ndr_context *context, const ndr_kernel *probe, ndr_core *core)
+{
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    keep(c, &context->caps, read_features(&context->caps, probe), core);
     return NDR_OK;
 }
 

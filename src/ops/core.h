@@ -18,6 +18,12 @@ ndr_core ndr_core_of(unsigned features);
  * vector registers: there it gives ndr_core_of(0). */
 ndr_status ndr_core_get(ndr_context *context, ndr_core *core);
 
+/* The same, but if they are not known and the device is the host, assume those of its CPU and build nothing. The compiler
+ * may use less. A program with kernels/probe/core.cl in it tells: ndr_core_learn() takes its kernel NDR_CORE_PROBE. */
+#define NDR_CORE_PROBE "probe_core"
+ndr_status ndr_core_assume(ndr_context *context, ndr_core *core, bool *is_assumed);
+ndr_status ndr_core_learn(ndr_context *context, const struct ndr_kernel *probe, ndr_core *core);
+
 /* For tests: take the device's cores for ones with these features; 0: probe again. */
 ndr_status ndr_core_force(ndr_context *context, unsigned features);
 

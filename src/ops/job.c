@@ -79,10 +79,11 @@ static ndr_status get_others(ndr_op_job *job)
 }
 
 ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *context, const void *request,
-                                ndr_kernel **kernel)
+                                const char *name, ndr_kernel **kernel)
 {
     ndr_op_job job = { .of = { variant, &context->caps, request }, .context = context };
     NDR_TRY(plan_and_get_kernel(&job));
+    if (name) return get_kernel(&job, name, kernel);
     *kernel = job.kernel;
     return NDR_OK;
 }

@@ -27,9 +27,9 @@ ndr_status ndr_op_run_variant(const ndr_op_variant *variant, const ndr_order *or
  * plan has the bytes for both. */
 ndr_status ndr_op_run_within(ndr_op_job *job, const ndr_op_variant *variant, const void *request);
 
-/* Get the variant's main kernel, with the largest groups that it takes. */
+/* Get a kernel of the variant's program, with the largest groups that it takes: its main kernel if `name` is NULL. */
 ndr_status ndr_op_build_variant(const ndr_op_variant *variant, ndr_context *context, const void *request,
-                                ndr_kernel **kernel);
+                                const char *name, ndr_kernel **kernel);
 
 /* The workspace as an argument, or ndr_null; its numbered words; a slot and a number of it, or 0. */
 ndr_arg ndr_op_workspace_arg(const ndr_op_job *job);

@@ -302,14 +302,15 @@ ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, co
     return status;
 }
 
-ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel)
+ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, const char *name,
+                        ndr_kernel **kernel)
 {
     const ndr_op_variant *variant;
     ndr_status status;
     ndr_lacks left_out = 0;
     do {
         NDR_TRY(select_variant(operation, context, request, left_out, NULL, &variant));
-        status = ndr_op_build_variant(variant, context, request, kernel);
+        status = ndr_op_build_variant(variant, context, request, name, kernel);
     } while (is_to_try_again(operation, context, variant, request, status, &left_out));
     return status;
 }

@@ -51,8 +51,10 @@ const char *ndr_op_registers(const ndr_caps *caps);
 /* Select a variant for the request and run it. `event` may be NULL. */
 ndr_status ndr_op_run(const ndr_operation *operation, const ndr_order *order, const void *request, ndr_event **event);
 
-/* Get the kernel of the variant that ndr_op_run() would run, with the largest groups that it takes. */
-ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, ndr_kernel **kernel);
+/* Get a kernel of the variant that ndr_op_run() would run, with the largest groups that it takes: its main kernel if
+ * `name` is NULL. */
+ndr_status ndr_op_build(const ndr_operation *operation, ndr_context *context, const void *request, const char *name,
+                        ndr_kernel **kernel);
 
 /* ---- prove.c ---- */
 

@@ -72,6 +72,32 @@ static void test_core__is_what_the_compiler_makes_code_for(void **state)
     assert_int_equal(core.fuses, wanted.fuses);
 }
 
+/* Its program was planned for what the host's CPU has. With NDR_TEST_CORE the compiler uses less. */
+static void test_core__is_told_by_the_first_product(void **state)
+{
+    (void)state;
+    skip_without(ndr_has_vectors(&context->caps), "no item of the device has vector registers by itself");
+    enum { N = 40 };
+    float ones[N * N], out[N * N];
+    for (size_t i = 0; i < N * N; ++i) ones[i] = 1;
+    ndr_buffer *a = buffer_of(sizeof ones, ones), *c = buffer_of(sizeof out, NULL);
+    const ndr_matrix in = { .buffer = a, .rows = N, .cols = N };
+    const ndr_matmul_desc desc = { .dtype = NDR_DTYPE_F32, .a = in, .b = in, .c = { c, 0, N, N, N } };
+    ndr_core probed, told;
+    assert_ok(ndr_core_get(context, &probed));
+    assert_ok(ndr_core_force(context, 0));
+    assert_ok(ndr_matmul(queue, &desc, NULL));
+    read_buffer(c, out, sizeof out);
+    for (size_t i = 0; i < N * N; ++i) assert_true(out[i] == N);
+    assert_ok(ndr_core_get(context, &told));
+    assert_int_equal(told.vector_bytes, probed.vector_bytes);
+    assert_int_equal(told.registers, probed.registers);
+    assert_int_equal(told.fuses, probed.fuses);
+    assert_int_equal(told.second_cache_bytes, probed.second_cache_bytes);
+    ndr_buffer_destroy(a);
+    ndr_buffer_destroy(c);
+}
+
 /* NDR_TEST_CORE is the core that the driver compiles for; POCL_KERNELLIB_NAME sets it. */
 static void test_core__is_the_one_that_the_driver_was_told(void **state)
 {
@@ -141,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_core__follows_from_its_features),
         cmocka_unit_test(test_core__is_what_the_compiler_makes_code_for),
+        cmocka_unit_test(test_core__is_told_by_the_first_product),
         cmocka_unit_test(test_core__is_the_one_that_the_driver_was_told),
         cmocka_unit_test(test_core__without_vector_registers_is_not_probed),
         cmocka_unit_test(test_core__has_the_caches_of_the_host),

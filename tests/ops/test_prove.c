@@ -488,7 +488,7 @@ static void test_prove__does_not_run_a_product_with_an_epilogue_whose_ptx_does_n
     assert_ok(ndr_matmul_make_request("ndr_matmul", b.context, &desc, &epilogue, &request));
     assert_ok(ndr_core_get(b.context, &request.core));
     assert_refused(NDR_BUILD_FAILED,
-                   ndr_op_build_variant(variant_of(&ndr_matmul_operation, "units"), b.context, &request, &kernel),
+                   ndr_op_build_variant(variant_of(&ndr_matmul_operation, "units"), b.context, &request, NULL, &kernel),
                    " as PTX for sm_90a: the driver's binary is not PTX");
     close_bench(&b);
 }

@@ -197,6 +197,19 @@ ndr_status ndr_matmul_create(ndr_context *context, ndr_operand *matrix, ndr_dtyp
 
 /* ---- the calls ---- */
 
+/* The first product's own program tells what the cores are for which it was planned: a program less to build. Kernels
+ * without blocks in registers have no such probe. */
+static ndr_status take_core(ndr_context *context, ndr_matmul_request *request)
+{
+    bool is_assumed;
+    ndr_kernel *probe;
+    NDR_TRY(ndr_core_assume(context, &request->core, &is_assumed));
+    if (!is_assumed) return NDR_OK;
+    const ndr_status status = ndr_op_build(&ndr_matmul_operation, context, request, NDR_CORE_PROBE, &probe);
+    if (status == NDR_NOT_FOUND) return ndr_core_get(context, &request->core);
+    return status == NDR_OK ? ndr_core_learn(context, probe, &request->core) : status;
+}
+
 ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
@@ -206,7 +219,7 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
     NDR_TRY(ndr_matmul_make_request("ndr_matmul", order.queue->context, desc, &epilogue, &request));
     NDR_TRY(ndr_matmul_check_buffers(&request, order.queue));
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark_in(&order, event);
-    NDR_TRY(ndr_core_get(order.queue->context, &request.core));
+    NDR_TRY(take_core(order.queue->context, &request));
     return ndr_op_run(&ndr_matmul_operation, &order, &request, event);
 }
 
@@ -218,9 +231,8 @@ static ndr_status make_request_of(const char *call, ndr_context *context, const 
     NDR_REQUIRE(request->c.rows > 0 && request->c.cols > 0,
                 "%s: c is %zu x %zu; a product without elements runs no kernel", call, request->c.rows,
                 request->c.cols);
-    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols, 
-                                  request->transposes_a ? request->a.rows : request->a.cols));
-    return ndr_core_get(context, &request->core);
+    return ndr_matmul_check_size(call, request->c.rows, request->c.cols,
+                                 request->transposes_a ? request->a.rows : request->a.cols);
 }
 
 ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, ndr_kernel **kernel)
@@ -228,7 +240,8 @@ ndr_status ndr_matmul_build(ndr_context *context, const ndr_matmul_desc *desc, n
     ndr_matmul_request request;
     ndr_matmul_epilogue epilogue;
     NDR_TRY(make_request_of("ndr_cache_warm", context, desc, &epilogue, &request));
-    return ndr_op_build(&ndr_matmul_operation, context, &request, kernel);
+    NDR_TRY(take_core(context, &request));
+    return ndr_op_build(&ndr_matmul_operation, context, &request, NULL, kernel);
 }
 
 ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc, size_t capacity, char *text,
@@ -238,5 +251,6 @@ ndr_status ndr_matmul_explain(ndr_context *context, const ndr_matmul_desc *desc,
     ndr_matmul_epilogue epilogue;
     NDR_REQUIRE_SET(context);
     NDR_TRY(make_request_of(__func__, context, desc, &epilogue, &request));
+    NDR_TRY(ndr_core_get(context, &request.core));
     return ndr_op_explain_in(&ndr_matmul_operation, context, &request, capacity, text, length);
 }

@@ -172,5 +172,5 @@ ndr_status ndr_reduce_build(ndr_context *context, const ndr_reduce_desc *desc, n
 {
     ndr_reduce_request request;
     NDR_TRY(make_request(context, desc, &request));
-    return ndr_op_build(operation_of(&request), context, &request, kernel);
+    return ndr_op_build(operation_of(&request), context, &request, NULL, kernel);
 }
