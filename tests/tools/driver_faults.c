@@ -124,6 +124,28 @@ bool driver_completes_failed_work(void)
     return state == CL_COMPLETE;
 }
 
+bool driver_runs_in_order(void)
+{
+    enum { LIMIT_NS = 2000000000 };
+    static const int32_t zero = 0;
+    ndr_queue *line;
+    ndr_event *gate, *held, *other;
+    ndr_buffer *x = buffer_of(2 * sizeof zero, NULL);
+    assert_ok(ndr_queue_create(context, &(ndr_queue_desc){ .is_out_of_order = true }, &line));
+    assert_ok(ndr_event_create(context, &gate));
+    assert_ok(ndr_buffer_fill(ndr_after(line, gate), x, 0, sizeof zero, &zero, sizeof zero, &held));
+    assert_ok(ndr_buffer_fill(line, x, sizeof zero, sizeof zero, &zero, sizeof zero, &other));
+    const ndr_status status = ndr_event_wait_within(other, LIMIT_NS);
+    assert_ok(ndr_event_complete(gate));
+    assert_ok(ndr_queue_finish(line));
+    ndr_event_destroy(gate);
+    ndr_event_destroy(held);
+    ndr_event_destroy(other);
+    ndr_queue_destroy(line);
+    ndr_buffer_destroy(x);
+    return status != NDR_OK;
+}
+
 bool driver_returns_for_all(void)
 {
     enum { ITEMS = 64 };

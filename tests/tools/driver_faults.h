@@ -26,6 +26,9 @@ bool driver_links_few_texts(void);
  * runs what comes after failed work. */
 bool driver_completes_failed_work(void);
 
+/* The driver runs queues out of order in order, as OpenCL allows. Then what is behind failed work may fail. */
+bool driver_runs_in_order(void);
+
 /* A return of whole groups, before a barrier in a branch, makes all groups take one way (PoCL 7.0). The row `blocked` of
  * products, for GPUs, has both. */
 bool driver_returns_for_all(void);

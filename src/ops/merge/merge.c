@@ -197,17 +197,11 @@ static ndr_status run(const ndr_operation *operation, const ndr_order *order, co
 
 /* ---- the calls ---- */
 
-static ndr_status check_queue(const char *call, ndr_queue *queue)
-{
-    NDR_REQUIRE_SET_IN(call, queue);
-    return NDR_OK;
-}
-
 ndr_status ndr_merge(ndr_queue *queue, const ndr_merge_desc *desc, ndr_event **event)
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_merge_request request;
-    NDR_TRY(check_queue("ndr_merge", order.queue));
+    NDR_TRY(ndr_order_check_queue("ndr_merge", &order));
     NDR_TRY(make_merge(order.queue->context, desc, &request));
     return run(&ndr_merge_operation, &order, &request, event);
 }
@@ -218,7 +212,7 @@ ndr_status ndr_merge_sort(ndr_queue *queue, const ndr_merge_sort_desc *desc, ndr
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_merge_request request;
-    NDR_TRY(check_queue("ndr_merge_sort", order.queue));
+    NDR_TRY(ndr_order_check_queue("ndr_merge_sort", &order));
     NDR_TRY(make_sort(order.queue->context, desc, &request));
     return run(&ndr_merge_sort_operation, &order, &request, event);
 }

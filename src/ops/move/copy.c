@@ -203,7 +203,7 @@ ndr_status ndr_array_copy(ndr_queue *queue, const ndr_array_copy_desc *desc, ndr
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_copy_request request;
-    NDR_REQUIRE_SET_IN("ndr_array_copy", order.queue);
+    NDR_TRY(ndr_order_check_queue("ndr_array_copy", &order));
     NDR_TRY(make_request(desc, &request));
     NDR_TRY(ndr_array_check_buffer("ndr_array_copy", "input", &desc->input, order.queue->context));
     NDR_TRY(ndr_array_check_buffer("ndr_array_copy", "output", &desc->output, order.queue->context));

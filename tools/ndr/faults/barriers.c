@@ -38,9 +38,8 @@ static double seconds_for(int loops)
     return (double)(clock() - before) / CLOCKS_PER_SEC;
 }
 
-static int loops(unsigned rounds)
+static int loops(void)
 {
-    (void)rounds;
     (void)seconds_for(1); /* what the driver loads for its first kernel */
     const double two = seconds_for(2);
     return seconds_for(8) > 16 * two ? WRONG : RIGHT;
@@ -48,9 +47,8 @@ static int loops(unsigned rounds)
 
 /* ---- wrong code ---- */
 
-static int read_again(unsigned rounds)
+static int read_again(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global int *out)\n"
                                "{\n"
                                "    local int t[64];\n"
@@ -71,7 +69,7 @@ static int read_again(unsigned rounds)
 }
 
 /* The driver's threads run groups at the same time, so it may be right by chance. */
-static int shared_array(unsigned rounds)
+static int shared_array(void)
 {
     static const char text[] =
         "static __attribute__((noinline)) void store(local int *t, int at, int x) { t[at] = x; }\n"
@@ -89,7 +87,7 @@ static int shared_array(unsigned rounds)
         "}\n";
     static cl_int out[GROUPS * ITEMS];
     const cl_kernel kernel = new_kernel(text, "k");
-    for (unsigned k = 0; k < rounds / 200; ++k) {
+    for (unsigned k = 0; k < ROUNDS / 200; ++k) {
         MUST(run_kernel(kernel, GROUPS * ITEMS, ITEMS, out, GROUPS * ITEMS));
         for (int i = 0; i < GROUPS * ITEMS; ++i)
             if (out[i] != 64 * (2 * (i / ITEMS) + 1)) return WRONG;

@@ -26,22 +26,19 @@ enum { ITEMS = 64 };
 
 static int build(const char *text, const char *options) { return builds(new_program(text), options) ? RIGHT : WRONG; }
 
-static int short_word(unsigned rounds)
+static int short_word(void)
 {
-    (void)rounds;
     return build("kernel void k(global int *x) {\n#ifdef N\n*x = N;\n#endif\n}\n", "-D N");
 }
 
-static int string_macro(unsigned rounds)
+static int string_macro(void)
 {
-    (void)rounds;
     (void)build("kernel void k(global char *x) { x[0] = NAME[0]; }\n", "-DNAME=\\\"a\\\"");
     return RIGHT; /* drivers may read quotes otherwise */
 }
 
-static int renamed(unsigned rounds)
+static int renamed(void)
 {
-    (void)rounds;
     cl_int error;
     const cl_program program = new_program("kernel void dot(global int *x) { *x = 1; }\n");
     if (!builds(program, "")) return NOT_TRIED;
@@ -49,22 +46,19 @@ static int renamed(unsigned rounds)
     return error == CL_SUCCESS ? RIGHT : WRONG;
 }
 
-static int parentheses(unsigned rounds)
+static int parentheses(void)
 {
-    (void)rounds;
     (void)new_kernel("kernel void (k)(global int *x) { *x = 1; }\n", "k");
     return RIGHT;
 }
 
-static int no_parameters(unsigned rounds)
+static int no_parameters(void)
 {
-    (void)rounds;
     return build("kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(void) {}\n", "");
 }
 
-static int required_size(unsigned rounds)
+static int required_size(void)
 {
-    (void)rounds;
     size_t most = 0, reported = 0;
     char text[160];
     MUST(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL));
@@ -75,16 +69,14 @@ static int required_size(unsigned rounds)
     return reported < most ? WRONG : RIGHT;
 }
 
-static int variadic(unsigned rounds)
+static int variadic(void)
 {
-    (void)rounds;
     return build("#define LAST(a, ...) __VA_ARGS__\nkernel void k(global int *x) { *x = LAST(1, 2); }\n",
                  "-cl-std=CL1.2");
 }
 
-static int line(unsigned rounds)
+static int line(void)
 {
-    (void)rounds;
     char log[4096] = "";
     const cl_program program = new_program("#line 4321\nkernel void k(global int *x) { *x = unknown; }\n");
     if (builds(program, "")) return NOT_TRIED;
@@ -93,9 +85,8 @@ static int line(unsigned rounds)
 }
 
 /* A driver may refuse the query. */
-static int no_names(unsigned rounds)
+static int no_names(void)
 {
-    (void)rounds;
     char memory[64], *const names = memory + 16;
     size_t bytes = 0;
     const cl_program program = new_program("int f(int x) { return x; }\n");
@@ -120,9 +111,8 @@ static cl_int run_with_number(const char *text, size_t bytes, const void *number
     return run_kernel(kernel, global, local, out, count);
 }
 
-static int local_size(unsigned rounds)
+static int local_size(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global ulong *x, uint n)\n"
                                "{\n"
                                "    x[0] = n > 1 ? get_local_size(n - 2) : 1;\n"
@@ -135,9 +125,8 @@ static int local_size(unsigned rounds)
 }
 
 /* A driver may refuse an offset. */
-static int offset(unsigned rounds)
+static int offset(void)
 {
-    (void)rounds;
     const cl_ulong wanted[] = { ((cl_ulong)1 << 31) + 5, ((cl_ulong)1 << 32) + 5 };
     const cl_command_queue queue = new_queue(0);
     const cl_mem memory = new_buffer(sizeof wanted[0]);
@@ -165,15 +154,13 @@ static int run_built(const char *text, const char *options, cl_int expected)
     return run_kernel(kernel, 4, 4, &out, 1) == CL_SUCCESS && out == expected ? RIGHT : WRONG;
 }
 
-static int cl20(unsigned rounds)
+static int cl20(void)
 {
-    (void)rounds;
     return run_built("kernel void k(global atomic_int *x) { atomic_fetch_add(x, 2); }\n", "-cl-std=CL2.0", 8);
 }
 
-static int inlined(unsigned rounds)
+static int inlined(void)
 {
-    (void)rounds;
     static const char text[] = "typedef struct four { int part[4]; } four;\n"
                                "static inline __attribute__((always_inline)) four four_of(int x)\n"
                                "{\n"
@@ -213,9 +200,8 @@ static bool keeps_guard(void)
     return true;
 }
 
-static int early_return(unsigned rounds)
+static int early_return(void)
 {
-    (void)rounds;
     if (!keeps_guard()) return WRONG;
     const cl_uint n = 100, part = 2, odd = 0;
     const cl_kernel kernel = new_kernel(early_return_kernel, "k");
@@ -230,9 +216,8 @@ static int early_return(unsigned rounds)
 }
 
 /* The items with an odd id add 1 to their id behind the barrier, the others 100. */
-static int one_value(unsigned rounds)
+static int one_value(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global int *out, global const int *x, int m)\n"
                                "{\n"
                                "    local int t[64];\n"
@@ -259,9 +244,8 @@ static int one_value(unsigned rounds)
     return RIGHT;
 }
 
-static int all_ones(unsigned rounds)
+static int all_ones(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global ulong *y, ulong first)\n"
                                "{\n"
                                "    ulong m = y[0] + first;\n"
@@ -274,9 +258,8 @@ static int all_ones(unsigned rounds)
     return out[0] == ~1000 && out[1] == -1 ? RIGHT : WRONG;
 }
 
-static int last_of_loop(unsigned rounds)
+static int last_of_loop(void)
 {
-    (void)rounds;
     if (build("kernel void k(global double *x) { x[0] = 1; }\n", "") == WRONG) return NOT_TRIED;
     return build("kernel void k(global float *y, global const double *x, uint n)\n"
                  "{\n"
@@ -285,9 +268,8 @@ static int last_of_loop(unsigned rounds)
                  "");
 }
 
-static int loop_of_two(unsigned rounds)
+static int loop_of_two(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global int *x, uint n)\n"
                                "{\n"
                                "    const uint id = get_local_id(0);\n"
@@ -305,9 +287,8 @@ static int loop_of_two(unsigned rounds)
 }
 
 /* Each loop is short. The zeros are volatile so that no compiler computes the sum without the loops. */
-static int early_end(unsigned rounds)
+static int early_end(void)
 {
-    (void)rounds;
     static const char text[] = "kernel void k(global volatile int *x, uint n)\n"
                                "{\n"
                                "    int sum = 0;\n"

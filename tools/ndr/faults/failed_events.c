@@ -60,9 +60,10 @@ static void fail_while_a_kernel_ends(unsigned round)
 
 static _Atomic(cl_event) released[COMMANDS];
 
-static void *release(void *rounds)
+static void *release(void *unused)
 {
-    for (unsigned i = 0; i < *(unsigned *)rounds * COMMANDS; ++i) {
+    (void)unused;
+    for (unsigned i = 0; i < ROUNDS * COMMANDS; ++i) {
         cl_event event;
         while (!(event = atomic_exchange(&released[i % COMMANDS], NULL))) sched_yield();
         while (!has_ended(event)) sched_yield();
@@ -83,26 +84,25 @@ static void fail_while_events_are_released(void)
     MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
 }
 
-static int ends(unsigned rounds)
+static int ends(void)
 {
     open_all();
-    for (unsigned i = 0; i < rounds; ++i) fail_while_a_kernel_ends(i);
+    for (unsigned i = 0; i < ROUNDS; ++i) fail_while_a_kernel_ends(i);
     return RIGHT;
 }
 
-static int releases(unsigned rounds)
+static int releases(void)
 {
     pthread_t thread;
     open_all();
-    if (pthread_create(&thread, NULL, release, &rounds)) return NOT_TRIED;
-    for (unsigned i = 0; i < rounds; ++i) fail_while_events_are_released();
+    if (pthread_create(&thread, NULL, release, NULL)) return NOT_TRIED;
+    for (unsigned i = 0; i < ROUNDS; ++i) fail_while_events_are_released();
     pthread_join(thread, NULL);
     return RIGHT;
 }
 
-static int order(unsigned rounds)
+static int order(void)
 {
-    (void)rounds;
     open_all();
     const cl_event first_gate = new_event(), second_gate = new_event();
     const cl_event first = launch(queue, 1, 1, &first_gate);
@@ -116,10 +116,10 @@ static int order(unsigned rounds)
     return is_wrong ? WRONG : RIGHT;
 }
 
-static int two(unsigned rounds)
+static int two(void)
 {
     open_all();
-    for (unsigned i = 0; i < rounds; ++i) {
+    for (unsigned i = 0; i < ROUNDS; ++i) {
         const cl_event gates[] = { new_event(), new_event() };
         const cl_event behind = launch(queue, 1, 2, gates);
         MUST(clSetUserEventStatus(gates[0], CL_OUT_OF_RESOURCES));
@@ -131,9 +131,10 @@ static int two(unsigned rounds)
 
 static _Atomic(cl_event) to_fail;
 
-static void *fail(void *rounds)
+static void *fail(void *unused)
 {
-    for (unsigned i = 0; i < *(unsigned *)rounds; ++i) {
+    (void)unused;
+    for (unsigned i = 0; i < ROUNDS; ++i) {
         cl_event gate;
         volatile unsigned pause = i % 500;
         while (!(gate = atomic_exchange(&to_fail, NULL))) sched_yield();
@@ -155,21 +156,20 @@ static bool ends_if_it_fails_meanwhile(void)
     return ends_within(done, MOMENT_MS);
 }
 
-static int enqueued(unsigned rounds)
+static int enqueued(void)
 {
     pthread_t thread;
     open_all();
     MUST(clSetKernelArg(kernel, 1, sizeof(cl_uint), &(const cl_uint){ 1 }));
-    if (pthread_create(&thread, NULL, fail, &rounds)) return NOT_TRIED;
-    for (unsigned i = 0; i < rounds; ++i)
+    if (pthread_create(&thread, NULL, fail, NULL)) return NOT_TRIED;
+    for (unsigned i = 0; i < ROUNDS; ++i)
         if (!ends_if_it_fails_meanwhile()) return WRONG;
     pthread_join(thread, NULL);
     return RIGHT;
 }
 
-static int unheld(unsigned rounds)
+static int unheld(void)
 {
-    (void)rounds;
     open_all();
     const cl_event gate = new_event();
     MUST(clReleaseEvent(launch(queue, 1, 1, &gate)));
@@ -179,9 +179,8 @@ static int unheld(unsigned rounds)
     return RIGHT;
 }
 
-static int behind(unsigned rounds)
+static int behind(void)
 {
-    (void)rounds;
     open_all();
     const cl_event gate = new_event(), first = launch(queue, 1, 1, &gate), second = launch(other, 1, 1, &first);
     MUST(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));
@@ -197,9 +196,8 @@ static void CL_CALLBACK tell(cl_event event, cl_int status, void *user)
     atomic_store(&told, status);
 }
 
-static int callback(unsigned rounds)
+static int callback(void)
 {
-    (void)rounds;
     open_all();
     const cl_event gate = new_event(), first = launch(queue, 1, 1, &gate);
     MUST(clSetEventCallback(first, CL_COMPLETE, tell, NULL));

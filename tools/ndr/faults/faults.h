@@ -8,9 +8,9 @@ enum { RIGHT, WRONG, NOT_TRIED };
 enum { NOT_TRIED_EXIT = 77 }; /* the exit code of a process that finds so deep in a call */
 
 typedef struct fault {
-    const char *id;               /* as in NDR_QUIRKS and docs/appendix/drivers.md */
-    int (*run)(unsigned rounds);  /* gives RIGHT, WRONG or NOT_TRIED */
-    void (*prepare)(void);        /* sets what the driver reads when it is loaded; may be NULL */
+    const char *id;        /* as in NDR_QUIRKS and docs/appendix/drivers.md */
+    int (*run)(void);      /* gives RIGHT, WRONG or NOT_TRIED */
+    void (*prepare)(void); /* sets what the driver reads when it is loaded; may be NULL */
 } fault;
 
 /* Ended by an element without an id. */

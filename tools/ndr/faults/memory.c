@@ -37,9 +37,8 @@ static int *map(cl_mem memory, size_t bytes, cl_bool blocks)
     return host;
 }
 
-static int remap(unsigned rounds)
+static int remap(void)
 {
-    (void)rounds;
     queue = new_queue(0);
     const cl_mem memory = new_buffer(BYTES);
     write_zeros(memory, BYTES);
@@ -54,9 +53,8 @@ static int remap(unsigned rounds)
     return host[0] == 7 && host[INTS / 2 - 1] == 7 ? RIGHT : WRONG;
 }
 
-static int fill(unsigned rounds)
+static int fill(void)
 {
-    (void)rounds;
     const size_t far = (size_t)1 << 31;
     cl_ulong most = 0;
     cl_uchar byte = 0;
@@ -73,9 +71,8 @@ static int fill(unsigned rounds)
 }
 
 /* Two rows of 8 bytes, 16 bytes apart, in 24 bytes. */
-static int pitch(unsigned rounds)
+static int pitch(void)
 {
-    (void)rounds;
     const size_t origin[3] = { 0, 0, 0 }, extent[3] = { 8, 2, 1 };
     unsigned char host[16];
     queue = new_queue(0);
@@ -86,12 +83,15 @@ static int pitch(unsigned rounds)
 
 /* ---- sub-buffers ---- */
 
+enum { PARTS = 100 * ROUNDS };
+
 static cl_mem whole;
 
-static void *make_and_release(void *rounds)
+static void *make_and_release(void *unused)
 {
+    (void)unused;
     const cl_buffer_region region = { 0, BYTES };
-    for (unsigned i = 0; i < *(unsigned *)rounds; ++i) {
+    for (unsigned i = 0; i < PARTS; ++i) {
         cl_int error;
         const cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
         must(error, "clCreateSubBuffer");
@@ -100,16 +100,15 @@ static void *make_and_release(void *rounds)
     return NULL;
 }
 
-static int sub_buffers(unsigned rounds)
+static int sub_buffers(void)
 {
     pthread_t thread;
-    rounds *= 100;
     queue = new_queue(0);
     whole = new_buffer(16 * BYTES);
     const cl_kernel kernel = new_kernel(text, "set");
     MUST(clSetKernelArg(kernel, 0, sizeof whole, &whole));
-    if (pthread_create(&thread, NULL, make_and_release, &rounds)) return NOT_TRIED;
-    for (unsigned i = 0; i < rounds / 10; ++i) {
+    if (pthread_create(&thread, NULL, make_and_release, NULL)) return NOT_TRIED;
+    for (unsigned i = 0; i < PARTS / 10; ++i) {
         const size_t one = 1;
         MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
         if (i % 16 == 0) MUST(clFinish(queue));
@@ -138,9 +137,8 @@ static void set(cl_mem memory)
     MUST(clReleaseKernel(kernel));
 }
 
-static int older_first(unsigned rounds)
+static int older_first(void)
 {
-    (void)rounds;
     queue = new_queue(0);
     whole = new_buffer(16 * BYTES);
     const cl_mem older = new_sub_buffer(0), newer = new_sub_buffer(BYTES);
@@ -164,9 +162,8 @@ static void *map_behind(cl_command_queue on, cl_mem memory, const cl_event *gate
     return host;
 }
 
-static int same_address(unsigned rounds)
+static int same_address(void)
 {
-    (void)rounds;
     const cl_command_queue other = new_queue(0);
     const cl_mem memory = new_buffer(BYTES);
     queue = new_queue(0);
@@ -185,9 +182,8 @@ static int same_address(unsigned rounds)
 
 /* ---- others ---- */
 
-static int shared(unsigned rounds)
+static int shared(void)
 {
-    (void)rounds;
     const size_t one = 1;
     queue = new_queue(0);
     const cl_kernel kernel = new_kernel(text, "set");
@@ -202,9 +198,8 @@ static int shared(unsigned rounds)
     return error == CL_SUCCESS && clFinish(queue) == CL_SUCCESS ? RIGHT : WRONG;
 }
 
-static int migrate(unsigned rounds)
+static int migrate(void)
 {
-    (void)rounds;
     queue = new_queue(0);
     cl_mem list[] = { new_buffer(BYTES) };
     const cl_event gate = new_event();
@@ -215,9 +210,8 @@ static int migrate(unsigned rounds)
     return clFinish(queue) == CL_SUCCESS ? RIGHT : WRONG;
 }
 
-static int image_origin(unsigned rounds)
+static int image_origin(void)
 {
-    (void)rounds;
     cl_int values[INTS], error, read = 0;
     cl_bool has_images = CL_FALSE;
     const size_t origin[3] = { 8, 0, 0 }, extent[3] = { 1, 1, 1 };
@@ -245,9 +239,8 @@ static bool find_function(const char *name, void *function)
     return found;
 }
 
-static int indirect(unsigned rounds)
+static int indirect(void)
 {
-    (void)rounds;
     static const char follow[] = "kernel void follow(global ulong *x) { *(global int *)*x = 7; }\n";
     const size_t one = 1;
     cl_int error;
@@ -281,9 +274,8 @@ static bool limit_memory(void)
 }
 
 /* A driver may refuse the buffer or the fill. */
-static int none_left(unsigned rounds)
+static int none_left(void)
 {
-    (void)rounds;
     const size_t bytes = (size_t)1 << 30;
     cl_int error;
     queue = new_queue(0);

@@ -35,9 +35,8 @@ static cl_event fill(cl_mem memory, size_t at, cl_event before)
 }
 
 /* Wrong only if a fill in the marker's place has ended. */
-static int mark(unsigned rounds)
+static int mark(void)
 {
-    (void)rounds;
     cl_event mark;
     open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     const cl_mem memory = new_buffer(4);
@@ -53,9 +52,8 @@ static int mark(unsigned rounds)
     return is_wrong ? WRONG : RIGHT;
 }
 
-static int mark_all(unsigned rounds)
+static int mark_all(void)
 {
-    (void)rounds;
     cl_event mark;
     open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     const cl_mem memory = new_buffer(4);
@@ -120,13 +118,13 @@ static int act_in_threads(doing first, doing others, size_t count, unsigned roun
     return RIGHT;
 }
 
-static int waits(unsigned rounds)
+static int waits(void)
 {
     items = 1000;
-    return act_in_threads(WAITING, WAITING, THREADS, rounds / 16);
+    return act_in_threads(WAITING, WAITING, THREADS, ROUNDS / 16);
 }
 
-static int finish(unsigned rounds) { return act_in_threads(FINISHING, WAITING, 4, 50 * rounds); }
+static int finish(void) { return act_in_threads(FINISHING, WAITING, 4, 50 * ROUNDS); }
 
 /* ---- queues that are released ---- */
 
@@ -152,12 +150,12 @@ static void use_a_queue(unsigned round, cl_kernel kernel)
     MUST(clReleaseCommandQueue(queue));
 }
 
-static int released(unsigned rounds)
+static int released(void)
 {
     const cl_mem memory = new_buffer(4);
     const cl_kernel kernel = new_kernel(text, "work");
     MUST(clSetKernelArg(kernel, 0, sizeof memory, &memory));
-    for (unsigned i = 0; i < 5 * rounds; ++i) use_a_queue(i, kernel);
+    for (unsigned i = 0; i < 5 * ROUNDS; ++i) use_a_queue(i, kernel);
     return RIGHT;
 }
 
@@ -174,9 +172,8 @@ static void *wait_and_open(void *gate_)
     return NULL;
 }
 
-static int finish_locks(unsigned rounds)
+static int finish_locks(void)
 {
-    (void)rounds;
     pthread_t thread;
     open_queue(0);
     const cl_mem memory = new_buffer(4);
@@ -189,9 +186,8 @@ static int finish_locks(unsigned rounds)
     return RIGHT;
 }
 
-static int many(unsigned rounds)
+static int many(void)
 {
-    (void)rounds;
     enum { PAIRS = 16000 };
     static cl_event users[PAIRS], markers[PAIRS];
     const cl_event gate = new_event();
@@ -222,9 +218,8 @@ static void CL_CALLBACK query(cl_event event, cl_int status, void *user)
     atomic_store(&has_queried, true);
 }
 
-static int callback(unsigned rounds)
+static int callback(void)
 {
-    (void)rounds;
     open_queue(0);
     const cl_event gate = new_event(), done = fill(new_buffer(4), 0, gate);
     MUST(clSetEventCallback(done, CL_COMPLETE, query, NULL));

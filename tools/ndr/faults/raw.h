@@ -73,6 +73,8 @@ void *find_raw(const char *name);
 
 /* ---- what all use ---- */
 
+enum { ROUNDS = 2000 }; /* of what does not fail each time */
+
 /* Those of run_fault(). */
 extern cl_device_id device;
 extern cl_context context;

@@ -36,9 +36,8 @@ static int reported(void)
     return strstr(text, "Uninitialized") ? WRONG : RIGHT;
 }
 
-static int vector_part(unsigned rounds)
+static int vector_part(void)
 {
-    (void)rounds;
     run_on("kernel void k(global const float *x, global float *y)\n"
            "{\n"
            "    const float16 v = vload16(0, x) + vload16(1, x);\n"
@@ -49,9 +48,8 @@ static int vector_part(unsigned rounds)
     return reported();
 }
 
-static int written(unsigned rounds)
+static int written(void)
 {
-    (void)rounds;
     run_on("kernel void k(global int *x, global int *y) { local int t; (void)atomic_xchg(&t, 5); *y = t; }\n", false);
     run_on("kernel void k(global int *x, global int *y)\n"
            "{\n"

@@ -19,9 +19,8 @@ static cl_kernel new_kernel_with_sub_groups(const char *text)
     return kernel_of(program, "k");
 }
 
-static int last(unsigned rounds)
+static int last(void)
 {
-    (void)rounds;
     static const char text[] = KERNEL "{\n"
                                       "    global int *const own = out + 3 * get_local_id(0);\n"
                                       "    own[0] = get_sub_group_id();\n"
@@ -36,9 +35,8 @@ static int last(unsigned rounds)
     return RIGHT;
 }
 
-static int shuffle(unsigned rounds)
+static int shuffle(void)
 {
-    (void)rounds;
     static char extensions[1 << 14];
     cl_int out = 0;
     MUST(clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL));
@@ -49,9 +47,8 @@ static int shuffle(unsigned rounds)
 }
 
 /* The n-th sub-group passes on its items' values n + 1 times. */
-static int barrier(unsigned rounds)
+static int barrier(void)
 {
-    (void)rounds;
     static const char text[] = KERNEL "{\n"
                                       "    local int t[64];\n"
                                       "    const int i = get_local_id(0), own = get_sub_group_local_id();\n"
