@@ -149,6 +149,11 @@ size_t ndr_matmul_first_count(const ndr_matmul_request *request);
 typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part);
 ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch);
 
+/* Pure: the arguments that most kernels take, m, n, k, alpha, a, b, beta and c, where a matrix is a buffer, an offset, a
+ * pitch and, with strides, a stride. Returns how many they are. */
+enum { NDR_MATMUL_MATRICES = 17 };
+size_t ndr_matmul_list_matrices(const ndr_matmul_request *request, bool has_strides, ndr_arg *list);
+
 /* Launch a kernel with these arguments and those of MORE_PARAMETERS. */
 ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range,
                                   const ndr_matmul_request *request, const ndr_arg *list, size_t count);

@@ -98,29 +98,17 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
 {
     const sizes s = sizes_for(job->of.caps, r);
-    const ndr_arg args[] = { ndr_arg_of(r->c.rows),
-                             ndr_arg_of(r->c.cols),
-                             ndr_arg_of(r->depth),
-                             ndr_matmul_scalar(r, r->alpha),
-                             ndr_operand_arg(&r->a),
-                             ndr_arg_of(r->a.offset),
-                             ndr_arg_of(r->a.pitch),
-                             ndr_operand_arg(&r->b),
-                             ndr_arg_of(r->b.offset),
-                             ndr_arg_of(r->b.pitch),
-                             ndr_matmul_scalar(r, r->beta),
-                             ndr_arg_of(r->c.buffer),
-                             ndr_arg_of(r->c.offset),
-                             ndr_arg_of(r->c.pitch),
-                             ndr_arg_of((uint32_t)(s.tiles * s.parts)),
-                             ndr_arg_of((uint32_t)s.parts),
-                             ndr_arg_of((uint32_t)s.part_slabs),
-                             ndr_op_workspace_arg(job) };
-    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, args, NDR_COUNT_OF(args)));
+    ndr_arg args[NDR_MATMUL_MATRICES + 4];
+    size_t used = ndr_matmul_list_matrices(r, false, args);
+    args[used++] = ndr_arg_of((uint32_t)(s.tiles * s.parts));
+    args[used++] = ndr_arg_of((uint32_t)s.parts);
+    args[used++] = ndr_arg_of((uint32_t)s.part_slabs);
+    args[used++] = ndr_op_workspace_arg(job);
+    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, args, used));
     if (s.parts == 1) return NDR_OK;
     const size_t items = (size_t)NDR_WIDE_SHARES * ITEMS, pairs = s.tile.rows / 4; /* of an item that multiplies */
     const ndr_nd_range range = ndr_nd_range_1d(s.tiles * pairs * items, items);
-    return ndr_op_launch_v(job, job->others[0], &range, args, NDR_COUNT_OF(args));
+    return ndr_op_launch_v(job, job->others[0], &range, args, used);
 }
 
 /* One product at a time: the workspace has room for the sums of one. */
