@@ -267,14 +267,16 @@ gemm_halves(ulong m, ulong n, ulong k, float alpha, global const float *restrict
             ulong c_offset, ulong c_pitch, global uint *restrict workspace, uint number)
 {
     local uchar stages[MAX(STAGES * STAGE_PITCH, THREE_PARTS_BYTES) + 1024] __attribute__((aligned(1024)));
-    local ulong barriers[2 * MAX(STAGES, B_STAGES)];
+    local ulong barriers[2 * MAX(STAGES, A_STAGES)];
     local uint marks[2 * TILE_MARKS];
     local uchar *const at_1024 = stages + (1024 - PTX_ADDRESS(stages) % 1024) % 1024;
-    const product p = { m, n, k, a + a_offset, b + b_offset, c + c_offset, a_pitch, b_pitch, c_pitch, alpha, beta,
-                        (a_offset | a_pitch) % 4 == 0, (b_offset | b_pitch) % 4 == 0, (c_offset | c_pitch) % 2 == 0 };
+    const product p = PRODUCT;
     if (halves_suffice(workspace + NDR_MARKS, number))
         multiply_in_halves(&p, get_group_id(0), get_num_groups(0), workspace, at_1024, barriers);
-    else multiply_in_three_parts(&p, get_group_id(0), get_num_groups(0), at_1024, barriers, marks);
+    else {
+        const work w = whole_tiles(&p);
+        multiply_in_three_parts(&p, &w, at_1024, barriers, marks, 0);
+    }
 }
 
 #endif

@@ -12,7 +12,7 @@
 /* In the order in which they are asked. */
 #define VARIANTS(V)                                                                         \
     V(thin) V(packed) V(direct) V(few_rows_local) V(few) V(residues) V(mma) V(small)        \
-    V(units) V(wide) V(rounded) V(halves) V(split) V(blocked) V(tiled)
+    V(units) V(rounded) V(halves) V(three_parts) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
 VARIANTS(DECLARE)
