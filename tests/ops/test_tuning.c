@@ -753,6 +753,7 @@ static void assert_takes_for_both(const char *name, const ndr_caps *caps, size_t
 static void assert_few(ndr_matmul_request product, const char *options)
 {
     ndr_caps caps = caps_of(&gpu);
+    caps.info.compute_units = 132;
     ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &product);
     assert_takes("few", &caps, product);
     assert_non_null(strstr(plan.options, options));
@@ -776,15 +777,15 @@ static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(voi
     caps.info.compute_units = 132;
     assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_F16));
     assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_I8));
-    assert_takes("few_rows_local", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few_rows_local", &caps, product_of(5, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few_rows_local", &caps, product_of(8, 16384, 1024, NDR_DTYPE_F64));
-    assert_takes("few", &caps, product_of(4, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few", &caps, product_of(8, 4096, 4096, NDR_DTYPE_F64)); /* 64 strips */
-    assert_takes("few", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F32));
-    assert_takes("few", &caps, batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64));
     assert_few(product_of(4096, 8, 4096, NDR_DTYPE_F32), " -DTURNS_C=1 -DTRANSPOSES_A=1 -DTRANSPOSES_B=1");
     assert_few(product_of(100000, 4, 64, NDR_DTYPE_F32), " -DTEAMS=16 -DCOLS=4 ");
+    assert_few(product_of(7, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(5, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(8, 16384, 1024, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(4, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=0 ");
+    assert_few(product_of(8, 4096, 4096, NDR_DTYPE_F64), " -DLOCAL_A=0 "); /* 64 strips */
+    assert_few(product_of(7, 4095, 4095, NDR_DTYPE_F32), " -DLOCAL_A=0 ");
+    assert_few(batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64), " -DLOCAL_A=0 ");
     caps.info.max_group_size = 511;
     assert_takes_for_both("blocked", &caps, 1, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 1, 4096);
@@ -877,8 +878,7 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
-#define NOT_FEW                                                                                               \
-    "not few_rows_local: c has more than 8 rows; not few: c has more than 8 rows and columns; "
+#define NOT_FEW "not few: c has more than 8 rows and columns; "
 #define NO_MMA                                                                                             \
     "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not small: the device lacks "   \

@@ -10,9 +10,9 @@
 /* ---- the list ---- */
 
 /* In the order in which they are asked. */
-#define VARIANTS(V)                                                                         \
-    V(thin) V(packed) V(direct) V(few_rows_local) V(few) V(residues) V(mma) V(small)        \
-    V(units) V(rounded) V(halves) V(three_parts) V(blocked) V(tiled)
+#define VARIANTS(V)                                                                  \
+    V(thin) V(packed) V(direct) V(few) V(residues) V(mma) V(small) V(units)          \
+    V(rounded) V(halves) V(three_parts) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
 VARIANTS(DECLARE)
@@ -59,13 +59,6 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
     const bool turns = (is_a && request->transposes_a) || (is_b && request->transposes_b);
     const bool lies_anywhere = request->offsets[is_a ? 0 : is_b ? 1 : 2].buffer != NULL;
     return matrix->element_bytes == bytes && !turns && !lies_anywhere && ends % lanes == 0 ? lanes : 1;
-}
-
-unsigned ndr_matmul_round_few(size_t count)
-{
-    unsigned rounded = 1;
-    while (rounded < count && rounded < NDR_FEW) rounded *= 2;
-    return rounded;
 }
 
 const char *ndr_matmul_is_unusual(const ndr_op_case *of) { return ndr_matmul_exceeds(of->request, 0); }
@@ -233,7 +226,7 @@ static ndr_status make_request_of(const char *call, ndr_context *context, const 
     NDR_REQUIRE(request->c.rows > 0 && request->c.cols > 0,
                 "%s: c is %zu x %zu; a product without elements runs no kernel", call, request->c.rows,
                 request->c.cols);
-    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols, 
+    NDR_TRY(ndr_matmul_check_size(call, request->c.rows, request->c.cols,
                                   request->transposes_a ? request->a.rows : request->a.cols));
     return ndr_core_get(context, &request->core);
 }

@@ -137,10 +137,6 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
  * each row starts and ends at a multiple of that, or 1. */
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
 
-/* Pure: the power of two from `count` on, at most NDR_FEW, the most rows or columns that are few. */
-enum { NDR_FEW = 8 };
-unsigned ndr_matmul_round_few(size_t count);
-
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);
 size_t ndr_matmul_first_count(const ndr_matmul_request *request);
