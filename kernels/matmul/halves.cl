@@ -240,7 +240,7 @@ INLINE void add_stretches(float *sum, uint stretches, uint memory, uint full, ui
 INLINE void multiply_in_halves(const product *p, uint first, uint stride, global const uint *workspace,
                                local uchar *at_1024, local ulong *barriers)
 {
-    const uint item = get_local_id(0), team = item / 128, tiles = count_tiles(p), stretches = count_stretches(p);
+    const uint item = get_local_id(0), team = item / 128, tiles = count_tiles(p), stretches = count_stretches(p->k);
     const uint memory = PTX_ADDRESS(at_1024), full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
     ring at = { 0, 0 };
     open_stages(full, empty, STAGES, 1);

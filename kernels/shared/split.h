@@ -1,7 +1,7 @@
 /* split.h - how kernels/matmul/halves.cl stores the parts of A and B. C and OpenCL C compile this file.
  *
  * Rows of A and columns of B are lines along k. A slab is NDR_SPLIT_DEPTH steps of a block of lines, a stretch 2 or 3
- * slabs. The stretches of a block follow each other, and each one holds
+ * slabs; along a depth below NDR_SPLIT_SHORT only the first one has elements. The stretches of a block follow each other, and each one holds
  *
  *     [slab][part][line][64 bytes]  16 bits for each step; the 16-byte quarter q is at q ^ (line / 2 % 4)
  *     [line]                        a float, the power of two by which to multiply them
@@ -14,6 +14,8 @@
 #define NDR_SPLIT_ROWS 128 /* lines of a block of A, rows of a tile of C */
 #define NDR_SPLIT_CHUNK 64 /* lines that a group of the first kernel splits */
 #define NDR_SPLIT_SLABS(parts) (4 - (parts)) /* of a stretch */
+#define NDR_SPLIT_SHORT 96 /* below it the proof needs stretches of 32 steps */
+#define NDR_SPLIT_STEPS(parts, k) (((k) < NDR_SPLIT_SHORT ? 1 : NDR_SPLIT_SLABS(parts)) * NDR_SPLIT_DEPTH)
 #define NDR_SPLIT_LINE_BYTES(parts) (NDR_SPLIT_SLABS(parts) * (parts) * NDR_SPLIT_DEPTH * 2 + 4)
 
 /* Marks that the first kernel sets in the workspace. Elements are multiplied by a power of two, so that the largest one of

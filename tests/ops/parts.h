@@ -44,7 +44,7 @@ static bench open_bench(size_t m, size_t n, size_t k, size_t gap, size_t offset,
     bench s = { .m = m, .n = n, .k = k, .gap = gap, .offset = offset, .parts = parts, .tile_n = tile_n };
     s.a = make_matrix(m, k, &s, 1);
     s.b = make_matrix(k, n, &s, 2);
-    s.stretches = ndr_ceil_div(k, steps_of(&s));
+    s.stretches = ndr_ceil_div(k, NDR_SPLIT_STEPS(parts, k));
     s.blocks_m = ndr_ceil_div(m, NDR_SPLIT_ROWS);
     s.blocks_n = ndr_ceil_div(n, tile_n);
     return s;

@@ -330,9 +330,7 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("halves", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
     assert_takes("halves", &caps, product_of(900, 900, 900, NDR_DTYPE_F32));
     assert_takes("halves", &caps, product_of(700, 700, 700, NDR_DTYPE_F32));
-    assert_takes("halves", &caps, product_of(8000, 8000, 96, NDR_DTYPE_F32));
-    assert_takes("three_parts", &caps, product_of(8000, 8000, 95, NDR_DTYPE_F32)); /* its bound holds from 96 on */
-    assert_takes("three_parts", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4097, 4097, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4096, 9, 4096, NDR_DTYPE_F32));

@@ -32,7 +32,7 @@ static sizes sizes_for(const ndr_caps *caps, const ndr_matmul_request *r, unsign
                     .stages = is_narrow ? kinds[parts].stages : kinds[parts].min_stages,
                     .tiles_m = tiles_m,
                     .tiles_n = ndr_ceil_div(r->c.cols, is_narrow ? 64 : 128),
-                    .stretches = ndr_ceil_div(r->depth, NDR_SPLIT_DEPTH * NDR_SPLIT_SLABS(parts)) };
+                    .stretches = ndr_ceil_div(r->depth, NDR_SPLIT_STEPS(parts, r->depth)) };
 }
 
 /* Lines of a and b, with padding. */
@@ -64,7 +64,7 @@ static const char *cannot(const ndr_op_case *of)
     if (r->dtype != NDR_DTYPE_F32) return "the elements are not f32";
     if (parts == 1 && r->accuracy != NDR_ACCURACY_TF32) return "it rounds elements, and no lower accuracy is asked";
     if (parts == 1 && r->depth < 128) return "its error is shown to be within the bound only from a depth of 128 on";
-    if (r->depth < 96) return "its error is shown to be within the bound only from a depth of 96 on";
+    if (r->depth < 64) return "its error is shown to be within the bound only from a depth of 64 on";
     return ndr_matmul_is_too_wide(r);
 }
 
