@@ -11,7 +11,6 @@
  *
  * The results are within the bounds of ndr_matmul(): docs/appendix/proofs.md. The matrix units cut bits off when they
  * add, so they add one stretch from zero, and plain additions, which round, add those sums. */
-#include "matmul/three_parts.clh"
 #include "matmul/parts.clh"
 
 /* ---- marks ---- */

@@ -1,5 +1,5 @@
-/* three_parts.cl - C = alpha * A * B + beta * C in float, row-major, by a GPU's matrix units for bfloat16: by three parts
- * of each element (three_parts.clh).
+/* three_parts.cl - C = alpha * A * B + beta * C in float, row-major, by a GPU's matrix units for bfloat16: by three
+ * parts of each element (three_parts.clh).
  *
  *   A is m x k, B is k x n, C is m x n; offsets and pitches are in elements.
  *

@@ -71,9 +71,9 @@ static unsigned steps_for(const ndr_matmul_request *r, const sizes *s)
     return s->b_run == 2 || (s->b_run == 4 && s->rows > 4 && is_deep) ? 8 : 4;
 }
 
-/* Every item reads each element of a for its rows. If these are many and elements large, that takes longer than b, and a
- * comes through local memory: one load has a step of all rows. Strips of single elements are narrow: one for each unit is
- * enough. */
+/* Every item reads each element of a for its rows. If these are many and elements large, that takes longer than b, and
+ * a comes through local memory: one load has a step of all rows. Strips of single elements are narrow: one for each
+ * unit is enough. */
 static bool wants_local_a(const ndr_caps *caps, const ndr_matmul_request *r, const sizes *s)
 {
     enum { MIN_ROWS = 5 };

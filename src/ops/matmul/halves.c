@@ -1,6 +1,6 @@
-/* halves.c - the product of f32 by a GPU's matrix units for half: a first kernel stores parts of the elements of a and b in
- * the workspace (shared/split.h), and checks them; a second one multiplies the parts. A variant's form is how many parts
- * an element has: 2 (`halves`), or 1 (`rounded`). */
+/* halves.c - the product of f32 by a GPU's matrix units for half: a first kernel stores parts of the elements of a and b
+ * in the workspace (shared/split.h), and checks them; a second one multiplies the parts. A variant's form is how many
+ * parts an element has: 2 (`halves`), or 1 (`rounded`). */
 #include "ops/matmul/matmul.h"
 
 #include "shared/three_parts.h"
@@ -17,7 +17,7 @@ static const struct {
 } kinds[] = { [1] = { 1.1e9, 6, 4 }, [2] = { 1 << 28, 4, 3 } };
 
 typedef struct sizes {
-    unsigned tile_n, stages; /* of a group of the second kernel: kernels/matmul/wgmma.clh */
+    unsigned tile_n, stages; /* of a group of the second kernel: kernels/matmul/parts.clh */
     size_t tiles_m, tiles_n, stretches;
 } sizes;
 
