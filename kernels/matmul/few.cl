@@ -8,9 +8,10 @@
  *   A_RUN, B_RUN   elements of A and of B in one load: neighbours, of which the rows of the matrix are multiples
  *   STEPS          loads in flight of an item, for each of its columns if B is transposed
  *   TURNS_C        1: C is stored by columns; a product of few columns is such a product of few rows
+ *   LOCAL_A        1: A comes through local memory to strips: of f64 without an epilogue, A not transposed
  *
- * If B is stored by rows, a group computes a strip of C, WIDTH vectors of B_RUN columns wide. It goes along k in chunks, of
- * which each of its SLICES takes STEPS steps.
+ * If B is stored by rows, a group computes a strip of C, WIDTH * SPREAD vectors of B_RUN columns wide. It goes along k in
+ * chunks, of which each of its SLICES takes STEPS steps.
  *
  * If B is transposed, a group computes TEAMS * COLS columns of C. SIDE items side by side along k are a team: it has COLS
  * columns. A group has SLICES such sets of teams. It goes along k in chunks, of which each slice takes a part. The chunk
@@ -32,6 +33,12 @@
 #endif
 #ifndef TURNS_C
 #define TURNS_C 0
+#endif
+#ifndef LOCAL_A
+#define LOCAL_A 0
+#endif
+#ifndef SPREAD
+#define SPREAD 1  /* vectors of an item in a row of B, WIDTH vectors apart */
 #endif
 #include "matmul/elements.clh"
 
@@ -105,8 +112,129 @@ typedef VECTOR(T, B_RUN) b_run;
 
 #define GROUP (WIDTH * SLICES)
 #define CHUNK (SLICES * STEPS)
-#define SUMS ROWS /* of an item */
-#include "matmul/slices.clh"
+#define SUMS (ROWS * SPREAD) /* of an item */
+#define STRIP (WIDTH * SPREAD * B_RUN)
+
+/* Add the slices' sums to those of the first. `scratch` has SUMS * GROUP / 2 elements. */
+static inline void add_slices(b_run sum[SUMS], local b_run *scratch, uint item)
+{
+    for (uint items = GROUP / 2; items >= WIDTH; items /= 2) {
+#pragma unroll
+        for (uint i = 0; i < SUMS; ++i)
+            if (item >= items && item < 2 * items) scratch[i * (GROUP / 2) + item - items] = sum[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (uint i = 0; i < SUMS; ++i)
+            if (item < items) sum[i] += scratch[i * (GROUP / 2) + item];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+#if LOCAL_A
+
+#define SCRATCH_COLUMNS (GROUP / 2 * B_RUN * SPREAD) /* for half of the sums */
+#define TILE_COLUMNS MAX(2 * CHUNK, SCRATCH_COLUMNS)
+#define A_LOADS ((CHUNK * ROWS + GROUP - 1) / GROUP)
+typedef VECTOR(T, ROWS) column;
+
+/* An item's elements of a chunk of A: of one row. Those of steps that do not exist are zeros. */
+static inline void load_a(T x[A_LOADS], uint item, global const T *a, ulong steps)
+{
+#pragma unroll
+    for (uint i = 0; i < A_LOADS; ++i) {
+        const uint step = (item + i * GROUP) / ROWS;
+        x[i] = step < steps ? a[step] : (T)0;
+    }
+}
+
+static inline void store_a(local T *tile, uint item, const T x[A_LOADS])
+{
+#pragma unroll
+    for (uint i = 0; i < A_LOADS; ++i)
+        if (item + i * GROUP < CHUNK * ROWS) tile[item + i * GROUP] = x[i];
+}
+
+/* Add STEPS columns of A times this item's part of as many rows of B. */
+static inline void add_steps(b_run sum[ROWS][SPREAD], b_run y[STEPS][SPREAD], local const column *a)
+{
+#pragma unroll
+    for (uint s = 0; s < STEPS; ++s) {
+        const column x = a[s];
+#pragma unroll
+        for (uint r = 0; r < ROWS; ++r)
+#pragma unroll
+            for (uint q = 0; q < SPREAD; ++q) sum[r][q] = fma((b_run)(LANE(x, r)), y[s][q], sum[r][q]);
+    }
+}
+
+/* Over (products, strips) groups. While the items multiply one chunk of A from local memory, they load the next one. */
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETERS)
+{
+    const ndr_nd_item it = NDR_ND_ITEM(2);
+    local column tiles[TILE_COLUMNS] __attribute__((aligned(64)));
+    const uint item = (uint)ndr_local_id(it, 1), first = item / WIDTH * STEPS;
+    const ulong product = ndr_group_id(it, 0), col = ndr_group_id(it, 1) * STRIP + item % WIDTH * B_RUN;
+    (void)count; /* the range has a group for each product */
+    a += a_offset + A_OF(product) + A_AT(min((ulong)(item % ROWS), m - 1), 0);
+    b += b_offset + B_OF(product) + first * b_pitch;
+    c += c_offset + C_OF(product);
+    ulong at[SPREAD];
+    b_run sum[ROWS][SPREAD];
+#pragma unroll
+    for (uint q = 0; q < SPREAD; ++q) {
+        at[q] = min(col + q * (WIDTH * B_RUN), n - B_RUN);
+#pragma unroll
+        for (uint r = 0; r < ROWS; ++r) sum[r][q] = (b_run)(0);
+    }
+
+    T x[A_LOADS];
+    load_a(x, item, a, k);
+    store_a((local T *)tiles, item, x);
+    uint now = 0;
+    ulong left = k;
+    for (; left >= CHUNK; left -= CHUNK) {
+        b_run y[STEPS][SPREAD];
+#pragma unroll
+        for (uint s = 0; s < STEPS; ++s)
+#pragma unroll
+            for (uint q = 0; q < SPREAD; ++q) y[s][q] = *(global const b_run *)(b + s * b_pitch + at[q]);
+        a += CHUNK;
+        b += CHUNK * b_pitch;
+        load_a(x, item, a, left - CHUNK);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        add_steps(sum, y, tiles + now * CHUNK + first);
+        now ^= 1;
+        store_a((local T *)(tiles + now * CHUNK), item, x);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (left > 0) {
+        b_run y[STEPS][SPREAD];
+#pragma unroll
+        for (uint s = 0; s < STEPS; ++s)
+#pragma unroll
+            for (uint q = 0; q < SPREAD; ++q)
+                y[s][q] = first + s < left ? *(global const b_run *)(b + s * b_pitch + at[q]) : (b_run)(0);
+        add_steps(sum, y, tiles + now * CHUNK + first);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    add_slices((private b_run *)sum, (local b_run *)tiles, item);
+    if (item >= WIDTH) return;
+#pragma unroll
+    for (uint q = 0; q < SPREAD; ++q) {
+        const ulong first_col = col + q * (WIDTH * B_RUN);
+        if (first_col >= n) continue;
+#pragma unroll
+        for (uint r = 0; r < ROWS; ++r)
+#pragma unroll
+            for (uint j = 0; j < B_RUN; ++j) { /* by STORE_SUM() some take twice as long on NVIDIA's driver */
+                const ulong at = TURNS_C ? (first_col + j) * c_pitch + r : r * c_pitch + first_col + j;
+                if (r < m) c[at] = alpha * LANE(sum[r][q], j) + (beta == (R)0 ? (R)0 : beta * c[at]);
+            }
+    }
+}
+
+#else
 
 /* Add STEPS columns of A times this item's part of as many rows of B. All loads of B come first. */
 static inline void add_steps(b_run sum[ROWS], global const IN_T *const a[ROWS], ulong a_pitch, global const IN_T *b,
@@ -131,13 +259,13 @@ static inline void add_steps(b_run sum[ROWS], global const IN_T *const a[ROWS], 
         }
 }
 
-/* Over (products, strips of WIDTH * B_RUN columns) groups. */
+/* Over (products, strips) groups. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETERS)
 {
     const ndr_nd_item it = NDR_ND_ITEM(2);
     local b_run scratch[ROWS * GROUP / 2];
     const uint item = (uint)ndr_local_id(it, 1), first = item / WIDTH * STEPS;
-    const ulong product = ndr_group_id(it, 0), col = (ndr_group_id(it, 1) * WIDTH + item % WIDTH) * B_RUN;
+    const ulong product = ndr_group_id(it, 0), col = ndr_group_id(it, 1) * STRIP + item % WIDTH * B_RUN;
     (void)count; /* the range has a group for each product */
     b += b_offset + B_OF(product) + first * b_pitch + min(col, n - B_RUN);
     c += c_offset + C_OF(product);
@@ -171,6 +299,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETE
         for (uint j = 0; j < B_RUN; ++j)
             if (r < m) STORE_SUM(LANE(sum[r], j), r, col + j);
 }
+#endif
 
 #else
 

@@ -11,7 +11,6 @@
  *
  * The results are within the bounds of ndr_matmul(): docs/appendix/proofs.md. The matrix units cut bits off when they
  * add, so they add one stretch from zero, and plain additions, which round, add those sums. */
-#include "matmul/three_parts.clh"
 #include "matmul/parts.clh"
 
 /* ---- marks ---- */
@@ -240,7 +239,7 @@ INLINE void add_stretches(float *sum, uint stretches, uint memory, uint full, ui
 INLINE void multiply_in_halves(const product *p, uint first, uint stride, global const uint *workspace,
                                local uchar *at_1024, local ulong *barriers)
 {
-    const uint item = get_local_id(0), team = item / 128, tiles = count_tiles(p), stretches = count_stretches(p);
+    const uint item = get_local_id(0), team = item / 128, tiles = count_tiles(p), stretches = count_stretches(p->k);
     const uint memory = PTX_ADDRESS(at_1024), full = PTX_ADDRESS(barriers), empty = full + 8 * STAGES;
     ring at = { 0, 0 };
     open_stages(full, empty, STAGES, 1);
@@ -267,14 +266,16 @@ gemm_halves(ulong m, ulong n, ulong k, float alpha, global const float *restrict
             ulong c_offset, ulong c_pitch, global uint *restrict workspace, uint number)
 {
     local uchar stages[MAX(STAGES * STAGE_PITCH, THREE_PARTS_BYTES) + 1024] __attribute__((aligned(1024)));
-    local ulong barriers[2 * MAX(STAGES, B_STAGES)];
+    local ulong barriers[2 * MAX(STAGES, A_STAGES)];
     local uint marks[2 * TILE_MARKS];
     local uchar *const at_1024 = stages + (1024 - PTX_ADDRESS(stages) % 1024) % 1024;
-    const product p = { m, n, k, a + a_offset, b + b_offset, c + c_offset, a_pitch, b_pitch, c_pitch, alpha, beta,
-                        (a_offset | a_pitch) % 4 == 0, (b_offset | b_pitch) % 4 == 0, (c_offset | c_pitch) % 2 == 0 };
+    const product p = PRODUCT;
     if (halves_suffice(workspace + NDR_MARKS, number))
         multiply_in_halves(&p, get_group_id(0), get_num_groups(0), workspace, at_1024, barriers);
-    else multiply_in_three_parts(&p, get_group_id(0), get_num_groups(0), at_1024, barriers, marks);
+    else {
+        const work w = whole_tiles(&p);
+        multiply_in_three_parts(&p, &w, at_1024, barriers, marks, 0);
+    }
 }
 
 #endif

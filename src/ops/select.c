@@ -52,7 +52,6 @@ static const struct {
       has_device_order },
     { NDR_NEEDS_F64_MMA, "inline PTX that multiplies matrices of f64", may_take_mma },
     { NDR_NEEDS_BF16_MMA, "PTX that multiplies matrices of bfloat16", may_take_mma },
-    { NDR_NEEDS_WIDE_MMA, "PTX that multiplies few rows of bfloat16", may_take_mma },
     { NDR_NEEDS_SMALL_MMA, "inline PTX that multiplies matrices of half and bfloat16", may_take_mma },
     { NDR_NEEDS_LARGE_GROUPS, "groups of 512 items with 32 KiB of local memory", has_large_groups },
     { NDR_NEEDS_F16_MMA, "PTX that multiplies matrices of half", may_take_mma },

@@ -32,8 +32,7 @@ typedef enum ndr_need {
     NDR_NEEDS_VOTES = 1u << 8,        /* the same of 256 items, and votes of warps */
     NDR_NEEDS_NARROW_MMA = 1u << 9,   /* the same for half, bfloat16 and bytes, which the copy engine brings */
     NDR_NEEDS_RESIDUES = 1u << 10,    /* the same for bytes, and for f64 */
-    NDR_NEEDS_WIDE_MMA = 1u << 11,    /* the same for bfloat16, of kernels for few rows */
-    NDR_NEEDS_SMALL_MMA = 1u << 12,   /* inline PTX that multiplies matrices of half and bfloat16 */
+    NDR_NEEDS_SMALL_MMA = 1u << 11,   /* inline PTX that multiplies matrices of half and bfloat16 */
 } ndr_need;
 
 /* What is left out for a device: needs in the low half; variants, by their place in the operation's list, in the high

@@ -1,4 +1,4 @@
-/* parts.h - runs the first kernel of `split`, `halves` and `rounded`, which is plain OpenCL C, and reads the parts that it
+/* parts.h - runs the first kernel of `halves` and `rounded`, which is plain OpenCL C, and reads the parts that it
  * stores by the description in shared/split.h. */
 #ifndef NDR_TESTS_PARTS_H
 #define NDR_TESTS_PARTS_H
@@ -44,7 +44,7 @@ static bench open_bench(size_t m, size_t n, size_t k, size_t gap, size_t offset,
     bench s = { .m = m, .n = n, .k = k, .gap = gap, .offset = offset, .parts = parts, .tile_n = tile_n };
     s.a = make_matrix(m, k, &s, 1);
     s.b = make_matrix(k, n, &s, 2);
-    s.stretches = ndr_ceil_div(k, steps_of(&s));
+    s.stretches = ndr_ceil_div(k, NDR_SPLIT_STEPS(parts, k));
     s.blocks_m = ndr_ceil_div(m, NDR_SPLIT_ROWS);
     s.blocks_n = ndr_ceil_div(n, tile_n);
     return s;
@@ -61,10 +61,8 @@ static ndr_kernel *get_kernel(const bench *s)
 {
     char options[64];
     ndr_kernel *kernel;
-    snprintf(options, sizeof options, "%s-DTILE_N=%u -DSTAGES=2", s->parts == 1 ? "-DPARTS=1 " : "", s->tile_n);
-    const ndr_kernel_desc desc = { .name = s->parts == 3 ? "gemm_split_parts" : "gemm_halves_parts",
-                                   .bundled = s->parts == 3 ? "matmul/split.cl" : "matmul/halves.cl",
-                                   .options = options };
+    snprintf(options, sizeof options, "-DPARTS=%u -DTILE_N=%u -DSTAGES=2", s->parts, s->tile_n);
+    const ndr_kernel_desc desc = { .name = "gemm_halves_parts", .bundled = "matmul/halves.cl", .options = options };
     assert_ok(ndr_kernel_get(context, &desc, &kernel));
     return kernel;
 }
@@ -127,12 +125,8 @@ static uint16_t bits_at(const bench *s, bool is_b, size_t line, size_t stretch, 
 static float part_at(const bench *s, bool is_b, size_t line, size_t stretch, size_t step, size_t part)
 {
     const uint16_t bits = bits_at(s, is_b, line, stretch, step, part);
-    const uint32_t whole = (uint32_t)bits << 16;
     const int exponent = bits >> 10 & 31;
-    float value;
-    memcpy(&value, &whole, sizeof value);
-    if (s->parts == 3) return value;
-    value = ldexpf((float)((bits & 1023) + (exponent ? 1024 : 0)), (exponent ? exponent : 1) - 25);
+    const float value = ldexpf((float)((bits & 1023) + (exponent ? 1024 : 0)), (exponent ? exponent : 1) - 25);
     return bits >> 15 ? -value : value;
 }
 

@@ -2,10 +2,11 @@
  * the marks of elements to which parts do not do justice. */
 #include "ops/parts.h"
 
-/* The first step of a stretch: the last one has at least 32 steps, or all. */
+/* The first step of a stretch: the last one has at least 32 steps, or all; along a short depth each has 32, but it. */
 static size_t first_step(const bench *s, size_t stretch)
 {
     const size_t late = (s->k - 32) / 8 * 8;
+    if (s->k < NDR_SPLIT_SHORT) return ndr_min_size(NDR_SPLIT_DEPTH * stretch, s->k);
     return stretch == s->stretches ? s->k : ndr_min_size(steps_of(s) * stretch, late);
 }
 
@@ -25,7 +26,7 @@ static void check_halves_of(const bench *s, bool is_b, size_t line, size_t stret
     const size_t first = first_step(s, stretch), count = first_step(s, stretch + 1) - first;
     const float factor = factor_at(s, is_b, line, stretch);
     double most = 0;
-    assert_true(count <= steps_of(s) && count >= 25);
+    assert_true(count <= steps_of(s) && (count >= 25 || s->k < NDR_SPLIT_SHORT));
     for (size_t step = 0; step < steps_of(s); ++step) {
         const double wanted = step < count ? (double)element_at(s, is_b, line, first + step) / (double)factor : 0;
         const double h = (double)part_at(s, is_b, line, stretch, step, 0);
@@ -62,7 +63,8 @@ static void test_halves__of_elements_times_a_power_of_two(void **state)
         size_t m, n, k, gap, offset;
         unsigned parts, tile_n;
     } cases[] = { { 3, 5, 70, 0, 0, 2, 64 },     { 3, 5, 130, 0, 0, 1, 64 },      { 129, 65, 200, 1, 3, 2, 64 },
-                  { 129, 65, 200, 1, 3, 1, 64 }, { 128, 130, 256, 4, 4, 2, 128 }, { 128, 130, 288, 4, 4, 1, 128 } };
+                  { 129, 65, 200, 1, 3, 1, 64 }, { 128, 130, 256, 4, 4, 2, 128 }, { 128, 130, 288, 4, 4, 1, 128 },
+                  { 130, 66, 64, 1, 3, 2, 64 } };
     for (size_t i = 0; i < (quick() ? 2 : NDR_COUNT_OF(cases)); ++i) {
         bench s = open_bench(cases[i].m, cases[i].n, cases[i].k, cases[i].gap, cases[i].offset, cases[i].parts,
                              cases[i].tile_n);

@@ -459,15 +459,15 @@ static void test_prove__multiplies_by_a_plain_variant_where_ptx_does_not_build(v
     const ndr_matmul_desc desc = {
         .dtype = NDR_DTYPE_F32, .a = { x, 0, 1, 64, 0 }, .b = { x, 0, 64, 1, 0 }, .c = { c, 0, 1, 1, 0 }
     };
-    assert_ok(force_in(b.context, &ndr_matmul_operation, "split"));
+    assert_ok(force_in(b.context, &ndr_matmul_operation, "three_parts"));
     assert_ok(ndr_matmul(b.queue, &desc, NULL));
     assert_ok(ndr_buffer_read(b.queue, c, 0, sizeof got, &got, NULL));
     assert_true(got == 13);
-    assert_non_null(strstr(logged, "op.refused matmul: variant split is not used on device \""));
-    assert_non_null(strstr(logged, "\"matmul/split.cl\" did not build for \""));
+    assert_non_null(strstr(logged, "op.refused matmul: variant three_parts is not used on device \""));
+    assert_non_null(strstr(logged, "\"matmul/three_parts.cl\" did not build for \""));
     assert_non_null(strstr(logged, " as PTX for sm_90a: the driver's binary is not PTX\n"));
-    assert_refused(NDR_UNSUPPORTED, force_in(b.context, &ndr_matmul_operation, "split"),
-                   "matmul: split needs PTX that multiplies matrices of bfloat16, which device \"");
+    assert_refused(NDR_UNSUPPORTED, force_in(b.context, &ndr_matmul_operation, "three_parts"),
+                   "matmul: three_parts needs PTX that multiplies matrices of bfloat16, which device \"");
     destroy_buffers(x, c);
     close_bench(&b);
 }
@@ -522,7 +522,7 @@ static void test_prove__multiplies_by_a_plain_variant_without_memory_for_parts(v
 {
     enum { M = 200, K = 600 };
     static float ones[M * K];
-    const char *const names[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "halves", "rounded" };
     for (size_t i = 0; i < M * K; ++i) ones[i] = 1;
     skip_without(device.warp_size == 32, "the device has no warps of 32");
     bench b = open_bench("off", 0);

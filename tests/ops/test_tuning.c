@@ -329,20 +329,17 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F64));
     assert_takes("halves", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
     assert_takes("halves", &caps, product_of(900, 900, 900, NDR_DTYPE_F32));
-    assert_takes("split", &caps, product_of(880, 880, 880, NDR_DTYPE_F32));
-    assert_takes("halves", &caps, product_of(8000, 8000, 128, NDR_DTYPE_F32));
-    assert_takes("split", &caps, product_of(8000, 8000, 127, NDR_DTYPE_F32)); /* its bound holds from 128 on */
-    assert_takes("split", &caps, product_of(700, 700, 700, NDR_DTYPE_F32));
-    assert_takes("split", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(700, 700, 700, NDR_DTYPE_F32));
+    assert_takes("halves", &caps, product_of(4097, 4097, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4097, 4097, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
     assert_takes("blocked", &caps, product_of(64, 64, 64, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(4096, 9, 4096, NDR_DTYPE_F32));
-    assert_takes("blocked", &caps, product_of(256, 256, 8192, NDR_DTYPE_F32)); /* too few tiles for the units */
+    assert_takes("three_parts", &caps, product_of(256, 256, 65536, NDR_DTYPE_F32)); /* too few tiles for the units */
     assert_takes("rounded", &caps, rounded_product_of(4096, 4096, 4096));
     assert_takes("rounded", &caps, rounded_product_of(1040, 1040, 1040));
     assert_takes("halves", &caps, rounded_product_of(1024, 1024, 1024));
     assert_takes("rounded", &caps, rounded_product_of(8000, 8000, 128));
-    assert_takes("split", &caps, rounded_product_of(8000, 8000, 127));
+    assert_takes("halves", &caps, rounded_product_of(8000, 8000, 127));
     assert_takes("blocked", &caps, rounded_product_of(64, 64, 64));
     caps.info.warp_size = 64;
     assert_takes("blocked", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F64));
@@ -356,7 +353,7 @@ static void test_tuning__takes_matrix_units_where_the_device_may_have_them(void 
 /* Without memory for the parts `blocked` multiplies, whose offsets have 32 bits. */
 static void test_tuning__splits_only_what_blocked_can_take(void **state)
 {
-    const char *const names[] = { "split", "halves", "rounded" };
+    const char *const names[] = { "three_parts", "halves", "rounded" };
     ndr_matmul_request far = rounded_product_of(256, 256, 256);
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
         far.b.pitch = (1 << 24) - 1;
@@ -367,26 +364,26 @@ static void test_tuning__splits_only_what_blocked_can_take(void **state)
     }
 }
 
-/* 6 bytes for each element of a and b, with padding: 2 * 4096 * 4096 * 6 bytes are 192 MiB. Halves need less: 260 for
- * 64 with two parts, and 196 for 96 with one. */
+/* Bytes of a line's stretches: 260 for 64 steps with two parts, and 196 for 96 with one. */
 static void test_tuning__splits_only_in_an_eighth_of_the_memory(void **state)
 {
-    const char *const names[] = { "split", "halves", "rounded" };
-    const uint64_t needed = ((uint64_t)192 << 20) + NDR_WORKSPACE_HEAD_BYTES;
-    const uint64_t line_bytes[] = { (uint64_t)128 * 192, (uint64_t)64 * 260, (uint64_t)43 * 196 };
-    const ndr_matmul_request product = rounded_product_of(4096, 4096, 4096);
+    const char *const names[] = { "halves", "rounded" };
+    const uint64_t line_bytes[] = { (uint64_t)64 * 260, (uint64_t)43 * 196 };
     for (size_t i = 0; i < COUNT_OF(names); ++i) {
+        const uint64_t needed = 2 * 4096 * line_bytes[i] + NDR_WORKSPACE_HEAD_BYTES;
+        ndr_matmul_request product = product_of(4096, 4096, 4096, NDR_DTYPE_F32);
+        if (i == 1) product.accuracy = NDR_ACCURACY_TF32;
         const ndr_op_variant *variant = variant_of(&ndr_matmul_operation, names[i]);
         ndr_caps caps = caps_with_warps();
         ndr_op_plan plan = ndr_op_make_plan(variant, &caps, &product);
-        assert_int_equal(plan.workspace_bytes, 2 * 4096 * line_bytes[i] + NDR_WORKSPACE_HEAD_BYTES);
+        assert_int_equal(plan.workspace_bytes, needed);
         caps.info.global_memory_bytes = 8 * needed;
-        assert_null(ndr_op_unsuited(variant, &caps, &product));
+        assert_takes(names[i], &caps, product);
         caps.info.global_memory_bytes = 8 * needed - 1;
-        assert_takes("blocked", &caps, product);
+        assert_takes("three_parts", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
         caps.info.global_memory_bytes *= 2;
         caps.info.max_buffer_bytes = (size_t)needed - 1;
-        assert_takes("blocked", &caps, product);
+        assert_takes("three_parts", &caps, product_of(4096, 4096, 4096, NDR_DTYPE_F32));
     }
 }
 
@@ -411,8 +408,6 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
     ndr_op_plan plan;
     const ndr_matmul_request product = product_of(m, n, 66, NDR_DTYPE_F32);
     caps.info.compute_units = units;
-    plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "split"), &caps, &product);
-    assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
     plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "halves"), &caps, &product);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), width);
     plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "rounded"), &caps, &product);
@@ -420,7 +415,7 @@ static void check_width(unsigned units, size_t m, size_t n, unsigned width)
 }
 
 /* The sizes in src/ops/matmul/prove.c, on devices as they are: both are tried before the variant is used. */
-static void test_tuning__of_proofs_takes_both_widths_of_split(void **state)
+static void test_tuning__of_proofs_takes_both_widths_of_halves(void **state)
 {
     for (unsigned units = 64; units <= 144; units += 2) {
         check_width(units, 129, 65, 64);
@@ -556,20 +551,20 @@ static void test_tuning__units_refuse_what_they_cannot_multiply(void **state)
     assert_string_equal(ndr_op_unsuited(units, &caps, &product), "the products are too small for matrix units");
 }
 
-/* ---- wide ---- */
+/* ---- three parts ---- */
 
-static ndr_op_plan plan_of_wide(size_t m, size_t n, size_t k)
+static ndr_op_plan plan_of_three_parts(size_t m, size_t n, size_t k)
 {
     const ndr_caps caps = caps_with_warps();
     const ndr_matmul_request product = product_of(m, n, k, NDR_DTYPE_F32);
-    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
-    assert_null(ndr_op_cannot(wide, &product));
-    return ndr_op_make_plan(wide, &caps, &product);
+    const ndr_op_variant *three_parts = variant_of(&ndr_matmul_operation, "three_parts");
+    assert_null(ndr_op_cannot(three_parts, &product));
+    return ndr_op_make_plan(three_parts, &caps, &product);
 }
 
-static void check_wide(size_t m, size_t n, size_t k, unsigned rows, bool is_in_parts)
+static void check_three_parts(size_t m, size_t n, size_t k, unsigned rows, bool is_in_parts)
 {
-    const ndr_op_plan plan = plan_of_wide(m, n, k);
+    const ndr_op_plan plan = plan_of_three_parts(m, n, k);
     print_message("%zu x %zu x %zu: %s\n", m, n, k, plan.options);
     assert_int_equal(number_after(plan.options, "-DTILE_N="), rows);
     assert_int_equal(plan.workspace_bytes > 0, is_in_parts);
@@ -578,53 +573,50 @@ static void check_wide(size_t m, size_t n, size_t k, unsigned rows, bool is_in_p
 static void test_tuning__few_rows_of_floats_read_b_once(void **state)
 {
     const ndr_caps caps = caps_with_warps();
-    assert_takes("wide", &caps, product_of(64, 16384, 4096, NDR_DTYPE_F32));
-    assert_takes("wide", &caps, product_of(33, 50000, 1000, NDR_DTYPE_F32));
-    assert_takes("wide", &caps, product_of(128, 128, 65536, NDR_DTYPE_F32));
+    assert_takes("three_parts", &caps, product_of(64, 16384, 4096, NDR_DTYPE_F32));
+    assert_takes("three_parts", &caps, product_of(33, 50000, 1000, NDR_DTYPE_F32));
+    assert_takes("three_parts", &caps, product_of(128, 128, 65536, NDR_DTYPE_F32));
     assert_takes("halves", &caps, product_of(129, 16384, 4096, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(64, 1024, 1024, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(23, 4096, 4096, NDR_DTYPE_F32));
     assert_takes("blocked", &caps, product_of(64, 50000, 63, NDR_DTYPE_F32)); /* its bound holds from 64 on */
-    check_wide(64, 16384, 4096, 64, false);
-    check_wide(128, 16384, 4096, 128, false);
-    check_wide(128, 128, 65536, 128, true);
-    check_wide(33, 1000, 4097, 64, true); /* of proofs */
-    check_wide(128, 128, 515, 128, true);
-    check_wide(127, 20000, 69, 128, false);
-    check_wide(40, 19000, 131, 64, false);
+    check_three_parts(64, 16384, 4096, 64, false);
+    check_three_parts(128, 16384, 4096, 128, false);
+    check_three_parts(128, 128, 65536, 128, true);
+    check_three_parts(33, 1000, 4097, 64, true); /* of proofs */
+    check_three_parts(128, 128, 515, 128, true);
+    check_three_parts(127, 20000, 69, 128, false);
+    check_three_parts(40, 19000, 131, 64, false);
 }
 
-static void test_tuning__plans_of_wide_fit_the_device(void **state)
+static void test_tuning__plans_of_three_parts_fit_the_device(void **state)
 {
     const ndr_caps caps = caps_with_warps();
-    for (size_t m = 1; m <= 128; ++m)
+    for (size_t m = 1; m <= 300; ++m)
         for (size_t n = 0; n < COUNT_OF(sizes); ++n)
             for (size_t k = 64; k < 70000; k = k * 3 + 1) {
-                const ndr_op_plan plan = plan_of_wide(m, sizes[n], k);
+                const ndr_op_plan plan = plan_of_three_parts(m, sizes[n], k);
                 const size_t groups = plan.range.global.size[0] / plan.range.local.size[0];
                 assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[0] <= caps.info.max_group_size);
                 assert_true(groups > 0 && groups <= caps.info.compute_units);
-                assert_true(number_after(plan.options, "-DTILE_N=") >= m);
             }
 }
 
-static void test_tuning__wide_refuses_what_it_cannot_multiply(void **state)
+static void test_tuning__three_parts_refuses_what_it_cannot_multiply(void **state)
 {
-    const ndr_op_variant *wide = variant_of(&ndr_matmul_operation, "wide");
+    const ndr_op_variant *three_parts = variant_of(&ndr_matmul_operation, "three_parts");
     const ndr_caps caps = caps_with_warps();
-    ndr_matmul_request product = product_of(129, 4096, 4096, NDR_DTYPE_F32);
-    assert_string_equal(ndr_op_cannot(wide, &product), "c has more than 128 rows");
-    product = product_of(128, 4096, 63, NDR_DTYPE_F32);
-    assert_string_equal(ndr_op_cannot(wide, &product),
+    ndr_matmul_request product = product_of(128, 4096, 63, NDR_DTYPE_F32);
+    assert_string_equal(ndr_op_cannot(three_parts, &product),
                         "its error is shown to be within the bound only from a depth of 64 on");
     product = product_of(128, 4096, 4096, NDR_DTYPE_F64);
-    assert_string_equal(ndr_op_cannot(wide, &product), "the elements are not f32");
+    assert_string_equal(ndr_op_cannot(three_parts, &product), "the elements are not f32");
     product = product_of(23, 4096, 4096, NDR_DTYPE_F32);
-    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "c has fewer than 24 rows");
+    assert_string_equal(ndr_op_unsuited(three_parts, &caps, &product), "c has fewer than 24 rows");
     product = product_of(64, 64, 64, NDR_DTYPE_F32);
-    assert_string_equal(ndr_op_unsuited(wide, &caps, &product), "the product is too small for matrix units");
+    assert_string_equal(ndr_op_unsuited(three_parts, &caps, &product), "the product is too small for matrix units");
     product.b.pitch = 1 << 24;
-    assert_string_equal(ndr_op_cannot(wide, &product),
+    assert_string_equal(ndr_op_cannot(three_parts, &product),
                         ndr_op_cannot(variant_of(&ndr_matmul_operation, "blocked"), &product));
 }
 
@@ -704,12 +696,11 @@ static void test_tuning__plans_of_matrix_units_fit_the_device(void **state)
             assert_true(plan.local_bytes <= 227 << 10 && plan.range.local.size[1] <= caps.info.max_group_size);
             const unsigned tile = number_after(plan.options, "-DTILE_M=") * number_after(plan.options, "-DTILE_N=");
             assert_true(plan.range.global.size[1] / plan.range.local.size[1] * tile >= sizes[m] * sizes[n]);
-            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "split"), &caps, &floats);
+            plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "three_parts"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
-            assert_null(strstr(plan.options, "-DPARTS="));
             plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "halves"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
-            assert_null(strstr(plan.options, "-DPARTS="));
+            assert_int_equal(number_after(plan.options, "-DPARTS="), 2);
             plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "rounded"), &caps, &floats);
             check_plan_of_parts(&caps, &plan);
             assert_int_equal(number_after(plan.options, "-DPARTS="), 1);
@@ -760,6 +751,7 @@ static void assert_takes_for_both(const char *name, const ndr_caps *caps, size_t
 static void assert_few(ndr_matmul_request product, const char *options)
 {
     ndr_caps caps = caps_of(&gpu);
+    caps.info.compute_units = 132;
     ndr_op_plan plan = ndr_op_make_plan(variant_of(&ndr_matmul_operation, "few"), &caps, &product);
     assert_takes("few", &caps, product);
     assert_non_null(strstr(plan.options, options));
@@ -783,15 +775,15 @@ static void test_tuning__reads_the_large_factor_once_for_few_rows_or_columns(voi
     caps.info.compute_units = 132;
     assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_F16));
     assert_takes("few", &caps, product_of(1, 4096, 4096, NDR_DTYPE_I8));
-    assert_takes("few_rows_local", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few_rows_local", &caps, product_of(5, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few_rows_local", &caps, product_of(8, 16384, 1024, NDR_DTYPE_F64));
-    assert_takes("few", &caps, product_of(4, 4095, 4095, NDR_DTYPE_F64));
-    assert_takes("few", &caps, product_of(8, 4096, 4096, NDR_DTYPE_F64)); /* 64 strips */
-    assert_takes("few", &caps, product_of(7, 4095, 4095, NDR_DTYPE_F32));
-    assert_takes("few", &caps, batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64));
     assert_few(product_of(4096, 8, 4096, NDR_DTYPE_F32), " -DTURNS_C=1 -DTRANSPOSES_A=1 -DTRANSPOSES_B=1");
     assert_few(product_of(100000, 4, 64, NDR_DTYPE_F32), " -DTEAMS=16 -DCOLS=4 ");
+    assert_few(product_of(7, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(5, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(8, 16384, 1024, NDR_DTYPE_F64), " -DLOCAL_A=1 ");
+    assert_few(product_of(4, 4095, 4095, NDR_DTYPE_F64), " -DLOCAL_A=0 ");
+    assert_few(product_of(8, 4096, 4096, NDR_DTYPE_F64), " -DLOCAL_A=0 "); /* 64 strips */
+    assert_few(product_of(7, 4095, 4095, NDR_DTYPE_F32), " -DLOCAL_A=0 ");
+    assert_few(batch_of(1000, 8, 4095, 64, NDR_DTYPE_F64), " -DLOCAL_A=0 ");
     caps.info.max_group_size = 511;
     assert_takes_for_both("blocked", &caps, 1, 4096, 4096);
     assert_takes_for_both("blocked", &caps, 4096, 1, 4096);
@@ -884,16 +876,14 @@ static void assert_explains(const ndr_operation *operation, const ndr_caps *caps
     ndr_text_free(&text);
 }
 
-#define NOT_FEW                                                                                               \
-    "not few_rows_local: c has more than 8 rows; not few: c has more than 8 rows and columns; "
+#define NOT_FEW "not few: c has more than 8 rows and columns; "
 #define NO_MMA                                                                                             \
     "not residues: the device lacks PTX that copies and multiplies matrices of bytes for f64; "            \
     "not mma: the device lacks inline PTX that multiplies matrices of f64; not small: the device lacks "   \
     "inline PTX that multiplies matrices of half and bfloat16; not units: the device lacks "               \
-    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not wide: the device lacks PTX " \
-    "that multiplies few rows of bfloat16; not rounded: the device lacks PTX that multiplies matrices of " \
-    "rounded elements; not halves: the device lacks PTX that multiplies matrices of half; not split: the " \
-    "device lacks PTX that multiplies matrices of bfloat16; "
+    "PTX that copies and multiplies matrices of half, bfloat16 and bytes; not rounded: the device lacks "  \
+    "PTX that multiplies matrices of rounded elements; not halves: the device lacks PTX that multiplies "  \
+    "matrices of half; not three_parts: the device lacks PTX that multiplies matrices of bfloat16; "
 #define ORDER "memory order between groups (OpenCL 3.0's acq_rel at device scope, or PTX)"
 
 static void test_tuning__says_which_variant_is_taken_and_why_not_the_others(void **state)
@@ -1343,8 +1333,8 @@ int main(void)
         cmocka_unit_test(test_tuning__units_take_larger_tiles_of_rows_within_lines),
         cmocka_unit_test(test_tuning__units_refuse_what_they_cannot_multiply),
         cmocka_unit_test(test_tuning__few_rows_of_floats_read_b_once),
-        cmocka_unit_test(test_tuning__plans_of_wide_fit_the_device),
-        cmocka_unit_test(test_tuning__wide_refuses_what_it_cannot_multiply),
+        cmocka_unit_test(test_tuning__plans_of_three_parts_fit_the_device),
+        cmocka_unit_test(test_tuning__three_parts_refuses_what_it_cannot_multiply),
         cmocka_unit_test(test_tuning__batches_of_small_products_are_read_as_they_lie),
         cmocka_unit_test(test_tuning__plans_of_small_fit_the_device),
         cmocka_unit_test(test_tuning__small_refuses_what_it_cannot_multiply),
@@ -1352,7 +1342,7 @@ int main(void)
         cmocka_unit_test(test_tuning__reads_the_large_factor_once_for_few_rows_or_columns),
         cmocka_unit_test(test_tuning__of_few_rows_takes_wider_strips_for_more_rows),
         cmocka_unit_test(test_tuning__of_few_rows_or_columns_covers_c),
-        cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_split),
+        cmocka_unit_test(test_tuning__of_proofs_takes_both_widths_of_halves),
         cmocka_unit_test(test_tuning__takes_groups_on_cpus_without_vectors_of_their_own),
         cmocka_unit_test(test_tuning__always_finds_a_variant_that_can),
         cmocka_unit_test(test_tuning__says_which_variant_is_taken_and_why_not_the_others),

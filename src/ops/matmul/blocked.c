@@ -275,15 +275,13 @@ static ndr_status multiply(ndr_op_job *job, const ndr_matmul_request *r)
     const size_t items = group_items(s.tile), divided = s.tiles - s.whole;
     const size_t whole = s.whole / ndr_matmul_first_count(job->of.request) * ndr_matmul_count(r);
     const ndr_nd_range range = ndr_nd_range_1d((whole + divided * s.parts) * items, items);
-    const ndr_arg list[] = {
-        ndr_arg_of(r->c.rows),         ndr_arg_of(r->c.cols),   ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha),
-        ndr_operand_arg(&r->a),        ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),  ndr_arg_of(r->a.stride),
-        ndr_operand_arg(&r->b),        ndr_arg_of(r->b.offset), ndr_arg_of(r->b.pitch),  ndr_arg_of(r->b.stride),
-        ndr_matmul_scalar(r, r->beta), ndr_arg_of(r->c.buffer), ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),
-        ndr_arg_of(r->c.stride),       ndr_arg_of(whole),       ndr_arg_of(divided),     ndr_arg_of(s.depth),
-        ndr_op_workspace_arg(job)
-    };
-    return ndr_matmul_launch_with(job, job->kernel, &range, r, list, NDR_COUNT_OF(list));
+    ndr_arg list[NDR_MATMUL_MATRICES + 4];
+    size_t used = ndr_matmul_list_matrices(r, true, list);
+    list[used++] = ndr_arg_of(whole);
+    list[used++] = ndr_arg_of(divided);
+    list[used++] = ndr_arg_of(s.depth);
+    list[used++] = ndr_op_workspace_arg(job);
+    return ndr_matmul_launch_with(job, job->kernel, &range, r, list, used);
 }
 
 static ndr_status add_parts(ndr_op_job *job, const sizes *s)

@@ -4,15 +4,24 @@
 
 #include <stdio.h>
 
-enum { ITEMS = 512, NARROW = 8, WIDE = 16 /* vectors of a strip */ };
+enum { FEW = 8 /* rows or columns, at most */, ITEMS = 512, NARROW = 8, WIDE = 16 /* vectors of a strip */ };
 
 typedef struct sizes {
-    unsigned rows, a_run, b_run, steps, width, slices, teams, cols; /* as in kernels/matmul/few.cl */
+    unsigned rows, a_run, b_run, steps, width, spread, slices, teams, cols; /* as in kernels/matmul/few.cl */
+    bool has_local_a;
     size_t items, groups; /* of a product */
     size_t local_bytes;
 } sizes;
 
-static bool has_few_rows(const ndr_matmul_request *r) { return r->c.rows <= NDR_FEW; }
+static bool has_few_rows(const ndr_matmul_request *r) { return r->c.rows <= FEW; }
+
+/* The power of two from `count` on. */
+static unsigned round_up(size_t count)
+{
+    unsigned rounded = 1;
+    while (rounded < count && rounded < FEW) rounded *= 2;
+    return rounded;
+}
 
 /* The product as one of few rows. If it has few columns, c is stored by columns then. */
 static ndr_matmul_request with_few_rows(const ndr_matmul_request *r)
@@ -40,7 +49,7 @@ static unsigned run_of(const ndr_matmul_request *r, unsigned side, unsigned most
 
 static size_t count_strips(const ndr_matmul_request *r, const sizes *s)
 {
-    return ndr_ceil_div(r->c.cols, (size_t)s->width * s->b_run);
+    return ndr_ceil_div(r->c.cols, (size_t)s->width * s->spread * s->b_run);
 }
 
 /* Each group reads all of a, so more rows want wider strips, even one for each unit. */
@@ -62,18 +71,34 @@ static unsigned steps_for(const ndr_matmul_request *r, const sizes *s)
     return s->b_run == 2 || (s->b_run == 4 && s->rows > 4 && is_deep) ? 8 : 4;
 }
 
+/* Every item reads each element of a for its rows. If these are many and elements large, that takes longer than b, and
+ * a comes through local memory: one load has a step of all rows. Strips of single elements are narrow: one for each
+ * unit is enough. */
+static bool wants_local_a(const ndr_caps *caps, const ndr_matmul_request *r, const sizes *s)
+{
+    enum { MIN_ROWS = 5 };
+    const size_t units = caps->info.compute_units, enough = s->b_run == 1 ? units - units / 16 : units + units / 2;
+    const bool is_usual = !ndr_matmul_exceeds(r, 0), is_large = r->dtype == NDR_DTYPE_F64 && r->c.rows >= MIN_ROWS;
+    return is_usual && is_large && !r->c.further && count_strips(r, s) >= enough;
+}
+
 static sizes sizes_for_strips(const ndr_caps *caps, const ndr_matmul_request *r)
 {
     enum { MOST = 4 };
-    sizes s = { .rows = ndr_matmul_round_few(r->c.rows),
-                .a_run = r->transposes_a ? 1 : run_of(r, 0, MOST),
-                .b_run = run_of(r, 1, MOST),
-                .items = ITEMS };
-    s.steps = steps_for(r, &s);
-    s.width = width_for(caps, r, s);
+    const size_t bytes = ndr_matmul_result_bytes(r);
+    sizes s = { .rows = round_up(r->c.rows), .a_run = 1, .b_run = run_of(r, 1, MOST), .items = ITEMS };
+    s.width = s.b_run == 1 ? 16 : 32, s.spread = s.b_run == 1 ? 2 : 1, s.steps = s.b_run == 1 ? 8 : 16;
+    s.has_local_a = wants_local_a(caps, r, &s);
+    if (!s.has_local_a) {
+        if (!r->transposes_a) s.a_run = run_of(r, 0, MOST);
+        s.spread = 1;
+        s.steps = steps_for(r, &s);
+        s.width = width_for(caps, r, s);
+    }
     s.slices = ITEMS / s.width;
     s.groups = count_strips(r, &s);
-    s.local_bytes = s.rows * (size_t)(ITEMS / 2) * s.b_run * ndr_matmul_result_bytes(r);
+    const size_t chunks = s.has_local_a ? (size_t)2 * s.slices * s.steps : 0, sums = ITEMS / 2 * s.b_run * s.spread;
+    s.local_bytes = s.rows * ndr_max_size(chunks, sums) * bytes;
     return s;
 }
 
@@ -84,12 +109,13 @@ static sizes sizes_for_strips(const ndr_caps *caps, const ndr_matmul_request *r)
 static sizes sizes_for_columns(const ndr_matmul_request *r)
 {
     enum { SIDE = 8, MOST = 16 };
-    const unsigned bytes = (unsigned)ndr_matmul_result_bytes(r), rows = ndr_matmul_round_few(r->c.rows);
+    const unsigned bytes = (unsigned)ndr_matmul_result_bytes(r), rows = round_up(r->c.rows);
     const unsigned step_bytes = rows == 4 && ndr_dtype_size(r->dtype) == 2 ? 128 : 64; /* of results in a chunk */
     sizes s = { .rows = rows,
                 .a_run = 1,
                 .b_run = run_of(r, 1, MOST),
                 .slices = 4,
+                .spread = 1,
                 .teams = 4,
                 .cols = rows <= 2 ? 2 : 4 };
     while (s.slices > 1 && SIDE * s.slices / 2 * (step_bytes / bytes) >= r->depth) s.slices /= 2, s.teams *= 2;
@@ -113,7 +139,7 @@ static const char *cannot(const ndr_op_case *of)
 {
     const ndr_matmul_request *r = of->request;
     if (r->part) return "only a triangle of c is wanted";
-    return r->c.rows <= NDR_FEW || r->c.cols <= NDR_FEW ? NULL : "c has more than 8 rows and columns";
+    return r->c.rows <= FEW || r->c.cols <= FEW ? NULL : "c has more than 8 rows and columns";
 }
 
 /* Matrix units multiply bytes along k faster, if there are some rows. */
@@ -143,10 +169,10 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
     *plan = (ndr_op_plan){ .range = ndr_nd_range_2d(ndr_matmul_first_count(&r), s.groups * s.items, 1, s.items),
                            .local_bytes = s.local_bytes };
     snprintf(plan->options, sizeof plan->options,
-             "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DWIDTH=%u -DTEAMS=%u -DCOLS=%u "
-             "-DTURNS_C=%d%s",
-             ndr_matmul_result_type(&r), s.rows, s.a_run, s.b_run, s.steps, s.slices, s.width, s.teams, s.cols,
-             !has_few_rows(of->request), ndr_matmul_print_elements(&r).chars);
+             "-DT=%s -DROWS=%u -DA_RUN=%u -DB_RUN=%u -DSTEPS=%u -DSLICES=%u -DWIDTH=%u -DSPREAD=%u -DLOCAL_A=%d "
+             "-DTEAMS=%u -DCOLS=%u -DTURNS_C=%d%s",
+             ndr_matmul_result_type(&r), s.rows, s.a_run, s.b_run, s.steps, s.slices, s.width, s.spread, s.has_local_a,
+             s.teams, s.cols, !has_few_rows(of->request), ndr_matmul_print_elements(&r).chars);
 }
 
 static ndr_status launch_part(ndr_op_job *job, const ndr_matmul_request *part)

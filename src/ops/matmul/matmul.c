@@ -10,9 +10,9 @@
 /* ---- the list ---- */
 
 /* In the order in which they are asked. */
-#define VARIANTS(V)                                                                         \
-    V(thin) V(packed) V(direct) V(few_rows_local) V(few) V(residues) V(mma) V(small)        \
-    V(units) V(wide) V(rounded) V(halves) V(split) V(blocked) V(tiled)
+#define VARIANTS(V)                                                                  \
+    V(thin) V(packed) V(direct) V(few) V(residues) V(mma) V(small) V(units)          \
+    V(rounded) V(halves) V(three_parts) V(blocked) V(tiled)
 #define DECLARE(name) extern const ndr_op_variant ndr_matmul_##name;
 #define POINT_TO(name) &ndr_matmul_##name,
 VARIANTS(DECLARE)
@@ -61,13 +61,6 @@ unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand 
     return matrix->element_bytes == bytes && !turns && !lies_anywhere && ends % lanes == 0 ? lanes : 1;
 }
 
-unsigned ndr_matmul_round_few(size_t count)
-{
-    unsigned rounded = 1;
-    while (rounded < count && rounded < NDR_FEW) rounded *= 2;
-    return rounded;
-}
-
 const char *ndr_matmul_is_unusual(const ndr_op_case *of) { return ndr_matmul_exceeds(of->request, 0); }
 
 /* Products of a launch: GPUs may count the groups of the first of three dimensions in 16 bits. */
@@ -104,6 +97,28 @@ ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_laun
     return NDR_OK;
 }
 
+static size_t list_matrix(const ndr_operand *matrix, bool has_stride, ndr_arg *list)
+{
+    list[0] = ndr_operand_arg(matrix);
+    list[1] = ndr_arg_of(matrix->offset);
+    list[2] = ndr_arg_of(matrix->pitch);
+    if (has_stride) list[3] = ndr_arg_of(matrix->stride);
+    return has_stride ? 4 : 3;
+}
+
+size_t ndr_matmul_list_matrices(const ndr_matmul_request *r, bool has_strides, ndr_arg *list)
+{
+    size_t used = 0;
+    list[used++] = ndr_arg_of(r->c.rows);
+    list[used++] = ndr_arg_of(r->c.cols);
+    list[used++] = ndr_arg_of(r->depth);
+    list[used++] = ndr_matmul_scalar(r, r->alpha);
+    used += list_matrix(&r->a, has_strides, list + used);
+    used += list_matrix(&r->b, has_strides, list + used);
+    list[used++] = ndr_matmul_scalar(r, r->beta);
+    return used + list_matrix(&r->c, has_strides, list + used);
+}
+
 ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range,
                                   const ndr_matmul_request *r, const ndr_arg *list, size_t count)
 {
@@ -117,17 +132,10 @@ ndr_status ndr_matmul_launch_in_place(ndr_op_job *job, const ndr_matmul_request 
     const size_t products = ndr_matmul_count(r);
     ndr_nd_range range = job->plan.range;
     range.global.size[0] = ndr_min_size(range.global.size[0], products);
-    const ndr_arg list[] = { ndr_arg_of(products),    ndr_arg_of(r->c.rows),          ndr_arg_of(r->c.cols),
-                             ndr_arg_of(r->depth),    ndr_matmul_scalar(r, r->alpha), ndr_operand_arg(&r->a),
-                             ndr_arg_of(r->a.offset), ndr_arg_of(r->a.pitch),         ndr_arg_of(r->a.stride),
-                             ndr_operand_arg(&r->b),  ndr_arg_of(r->b.offset),        ndr_arg_of(r->b.pitch),
-                             ndr_arg_of(r->b.stride), ndr_matmul_scalar(r, r->beta),  ndr_arg_of(r->c.buffer),
-                             ndr_arg_of(r->c.offset), ndr_arg_of(r->c.pitch),         ndr_arg_of(r->c.stride) };
-    ndr_matmul_args args;
-    memcpy(args.list, list, sizeof list);
-    if (count) memcpy(args.list + NDR_COUNT_OF(list), more, count * sizeof *more);
-    const size_t used = ndr_matmul_add_args(r, NDR_COUNT_OF(list) + count, &args);
-    return ndr_op_launch_v(job, job->kernel, &range, args.list, used);
+    ndr_matmul_args args = { .list = { ndr_arg_of(products) } };
+    const size_t used = 1 + ndr_matmul_list_matrices(r, true, args.list + 1);
+    if (count) memcpy(args.list + used, more, count * sizeof *more);
+    return ndr_op_launch_v(job, job->kernel, &range, args.list, ndr_matmul_add_args(r, used + count, &args));
 }
 
 static ndr_status launch_kernel(ndr_op_job *job, const ndr_matmul_request *r)

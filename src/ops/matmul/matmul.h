@@ -137,10 +137,6 @@ const char *ndr_matmul_is_too_wide(const ndr_matmul_request *request);
  * each row starts and ends at a multiple of that, or 1. */
 unsigned ndr_matmul_run_of(const ndr_matmul_request *request, const ndr_operand *matrix);
 
-/* Pure: the power of two from `count` on, at most NDR_FEW, the most rows or columns that are few. */
-enum { NDR_FEW = 8 };
-unsigned ndr_matmul_round_few(size_t count);
-
 /* Pure: how many products the request has, and how many of them the first launch takes. */
 size_t ndr_matmul_count(const ndr_matmul_request *request);
 size_t ndr_matmul_first_count(const ndr_matmul_request *request);
@@ -148,6 +144,11 @@ size_t ndr_matmul_first_count(const ndr_matmul_request *request);
 /* Call `launch` for up to `most` products of the job at a time, until all are enqueued. */
 typedef ndr_status ndr_matmul_launch(ndr_op_job *job, const ndr_matmul_request *part);
 ndr_status ndr_matmul_launch_parts(ndr_op_job *job, size_t most, ndr_matmul_launch *launch);
+
+/* Pure: the arguments that most kernels take, m, n, k, alpha, a, b, beta and c, where a matrix is a buffer, an offset, a
+ * pitch and, with strides, a stride. Returns how many they are. */
+enum { NDR_MATMUL_MATRICES = 17 };
+size_t ndr_matmul_list_matrices(const ndr_matmul_request *request, bool has_strides, ndr_arg *list);
 
 /* Launch a kernel with these arguments and those of MORE_PARAMETERS. */
 ndr_status ndr_matmul_launch_with(ndr_op_job *job, ndr_kernel *kernel, const ndr_nd_range *range,

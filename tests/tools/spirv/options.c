@@ -372,7 +372,7 @@ static void print_units(void)
     print_narrow(&caps);
     for (size_t i = 0; i < 2 * COUNT_OF(shapes); ++i)
         print_product(&caps, NDR_DTYPE_F16, shapes[i / 2][0], shapes[i / 2][1], shapes[i / 2][2], (double)(1 + i % 2));
-    print_product(&caps, NDR_DTYPE_F32, 128, 128, 515, 1); /* the other one of `wide` */
+    print_product(&caps, NDR_DTYPE_F32, 128, 128, 515, 1); /* the other one of `three_parts` */
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
-/* wide.c - the product of f32 with few rows by a GPU's matrix units for bfloat16, which reads b once and stores none of
- * its parts: kernels/matmul/wide.cl. */
+/* three_parts.c - the product of f32 by a GPU's matrix units for bfloat16, by three parts of each element, which are not
+ * stored: for few rows, for which b is read once, and where `halves` cannot or does not pay. */
 #include "ops/matmul/matmul.h"
 
-#include "shared/wide.h"
+#include "shared/three_parts.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,6 @@ typedef struct tile {
 } tile;
 
 static const tile forms[] = { { 64, 1120 }, { 128, 1650 } };
-enum { MOST_ROWS = 128 };
 
 typedef struct sizes {
     tile tile;
@@ -37,7 +36,7 @@ static double time_of(const sizes *s, size_t units)
 static sizes divide(const tile *t, size_t units, const ndr_matmul_request *r, size_t parts)
 {
     const size_t slabs = ndr_ceil_div(r->depth, SLAB);
-    sizes s = { .tile = *t, .tiles = ndr_ceil_div(r->c.cols, TILE_COLS) };
+    sizes s = { .tile = *t, .tiles = ndr_ceil_div(r->c.rows, t->rows) * ndr_ceil_div(r->c.cols, TILE_COLS) };
     s.part_slabs = ndr_ceil_div(ndr_ceil_div(slabs, parts), 2) * 2;
     s.parts = ndr_ceil_div(slabs, s.part_slabs);
     s.ns = time_of(&s, units);
@@ -68,7 +67,6 @@ static const char *cannot(const ndr_op_case *of)
     const char *const unusual = ndr_matmul_is_unusual(of);
     if (unusual) return unusual;
     if (r->dtype != NDR_DTYPE_F32) return "the elements are not f32";
-    if (r->c.rows > MOST_ROWS) return "c has more than 128 rows";
     if (r->depth < 64) return "its error is shown to be within the bound only from a depth of 64 on";
     return ndr_matmul_is_too_wide(r);
 }
@@ -88,9 +86,9 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 {
     const sizes s = sizes_for(of->caps, of->request);
     const size_t groups = ndr_min_size(s.tiles * s.parts, ndr_max_size(1, of->caps->info.compute_units));
-    const size_t bytes = (size_t)s.tile.rows * (size_t)NDR_WIDE_ROW_BYTES(s.tile.rows);
+    const size_t bytes = (size_t)s.tile.rows * (size_t)NDR_THREE_PARTS_ROW_BYTES(s.tile.rows);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * GROUP_ITEMS, GROUP_ITEMS),
-                           .local_bytes = bytes + 1024 + NDR_WIDE_OTHER_BYTES,
+                           .local_bytes = bytes + 1024 + NDR_THREE_PARTS_OTHER_BYTES,
                            .workspace_bytes = workspace_bytes(&s) };
     snprintf(plan->options, sizeof plan->options, "-DTILE_N=%u -DNDR_PTX_TARGET=sm_90a", s.tile.rows);
 }
@@ -98,29 +96,18 @@ static void plan(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch_product(ndr_op_job *job, const ndr_matmul_request *r)
 {
     const sizes s = sizes_for(job->of.caps, r);
-    const ndr_arg args[] = { ndr_arg_of(r->c.rows),
-                             ndr_arg_of(r->c.cols),
-                             ndr_arg_of(r->depth),
-                             ndr_matmul_scalar(r, r->alpha),
-                             ndr_operand_arg(&r->a),
-                             ndr_arg_of(r->a.offset),
-                             ndr_arg_of(r->a.pitch),
-                             ndr_operand_arg(&r->b),
-                             ndr_arg_of(r->b.offset),
-                             ndr_arg_of(r->b.pitch),
-                             ndr_matmul_scalar(r, r->beta),
-                             ndr_arg_of(r->c.buffer),
-                             ndr_arg_of(r->c.offset),
-                             ndr_arg_of(r->c.pitch),
-                             ndr_arg_of((uint32_t)(s.tiles * s.parts)),
-                             ndr_arg_of((uint32_t)s.parts),
-                             ndr_arg_of((uint32_t)s.part_slabs),
-                             ndr_op_workspace_arg(job) };
-    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, args, NDR_COUNT_OF(args)));
+    ndr_arg args[NDR_MATMUL_MATRICES + 4];
+    size_t used = ndr_matmul_list_matrices(r, false, args);
+    args[used++] = ndr_arg_of((uint32_t)(s.tiles * s.parts));
+    args[used++] = ndr_arg_of((uint32_t)s.parts);
+    args[used++] = ndr_arg_of((uint32_t)s.part_slabs);
+    args[used++] = ndr_op_workspace_arg(job);
+    NDR_TRY(ndr_op_launch_v(job, job->kernel, &job->plan.range, args, used));
     if (s.parts == 1) return NDR_OK;
-    const size_t items = (size_t)NDR_WIDE_SHARES * ITEMS, pairs = s.tile.rows / 4; /* of an item that multiplies */
+    const size_t items = (size_t)NDR_THREE_PARTS_SHARES * ITEMS;
+    const size_t pairs = s.tile.rows / 4; /* of an item that multiplies */
     const ndr_nd_range range = ndr_nd_range_1d(s.tiles * pairs * items, items);
-    return ndr_op_launch_v(job, job->others[0], &range, args, NDR_COUNT_OF(args));
+    return ndr_op_launch_v(job, job->others[0], &range, args, used);
 }
 
 /* One product at a time: the workspace has room for the sums of one. */
@@ -128,6 +115,6 @@ static ndr_status launch(ndr_op_job *job) { return ndr_matmul_launch_parts(job, 
 
 /* `blocked` needs no memory, and takes all that cannot() does not refuse. */
 extern const ndr_op_variant ndr_matmul_blocked;
-NDR_OP_VARIANT(matmul, wide, "gemm_wide", NDR_NEEDS_WIDE_MMA, .others = { "gemm_wide_add" }, .cannot = cannot,
-               .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove, .proves_later = true,
-               .instead = &ndr_matmul_blocked);
+NDR_OP_VARIANT(matmul, three_parts, "gemm_three_parts", NDR_NEEDS_BF16_MMA, .others = { "gemm_three_parts_add" },
+               .cannot = cannot, .unsuited = unsuited, .plan = plan, .launch = launch, .prove = ndr_matmul_prove,
+               .proves_later = true, .instead = &ndr_matmul_blocked);
