@@ -24,7 +24,6 @@
 #include "map_reduce/shares.clh"
 
 #define COLUMNS (GROUP / ITEMS)
-#define PER_STEP (LANES * ITEMS)
 
 /* What an item has of the elements of a result. */
 static inline void reduce_share(INPUT, const ulong k0, const ulong k1, const extent *e, const ulong row,
@@ -34,15 +33,14 @@ static inline void reduce_share(INPUT, const ulong k0, const ulong k1, const ext
     open_sums(&s, 1);
     ulong r = e->begin + item, r0 = r / row, r1 = r - r0 * row;
     while (r < e->end) {
-        const bool is_whole = e->end - r > PER_STEP - ITEMS && row - r1 > PER_STEP - ITEMS;
-        if (is_whole) {
-            lanes step;
-            evaluate(&step, LANES, INPUT_VALUES, k0, k1, r0, r1);
-            fold(&step);
-            add(&s.row, &step, 1);
-        } else take(&s.row, 1, INPUT_VALUES, k0, k1, r0, r1);
-        const ulong taken = is_whole ? PER_STEP : ITEMS;
-        r += taken, r1 += taken;
+        const ulong left = min(e->end - r, row - r1);
+        const uint some = (uint)min((left + ITEMS - 1) / ITEMS, (ulong)LANES);
+        lanes step;
+        if (some == LANES) evaluate(&step, LANES, INPUT_VALUES, k0, k1, r0, r1);
+        else evaluate_some(&step, some, INPUT_VALUES, k0, k1, r0, r1);
+        fold(&step);
+        add(&s.row, &step, 1);
+        r += some * ITEMS, r1 += some * ITEMS;
         if (r1 >= row) {
             const ulong rows = r1 / row;
             r0 += rows, r1 -= rows * row;

@@ -14,9 +14,12 @@
 #define NDR_EXACT_LIMBS(is_64, is_dot) \
     ((NDR_EXACT_LAST_POSITION(is_64, is_dot) + NDR_EXACT_DIGIT * NDR_EXACT_PARTS(is_64, is_dot)) / 32 + 4)
 
-/* Of a group: its limbs, and what it has seen of infinities and NaN. */
+/* In local memory: one more, which is 0. */
 #define NDR_EXACT_CELLS(is_64, is_dot) (NDR_EXACT_LIMBS(is_64, is_dot) + 1)
-#define NDR_EXACT_STORED(is_64, is_dot) (NDR_EXACT_CELLS(is_64, is_dot) + 1) /* and the range of its limbs */
+
+/* Of 32 bits: two for each limb, and what has been seen of infinities and NaN. */
+#define NDR_EXACT_WORDS(is_64, is_dot) (2 * NDR_EXACT_LIMBS(is_64, is_dot) + 1)
+
 #define NDR_EXACT_ELEMENTS 128        /* that an item reads between two looks at exponents: of groups of many items */
 #define NDR_EXACT_ELEMENTS_ON_CPUS 1024 /* and of one */
 

@@ -9,8 +9,8 @@
  *
  * The own counter is for operations that initialise it themselves.
  *
- * The counters are 0 before and after a launch, for kernels that cannot fail alone: on their drivers the context of a
- * kernel that fails is lost.
+ * The counters are 0 before and after a launch, for kernels that run to their end or not at all, unless their context is
+ * lost.
  *
  * A mark is set if it holds a launch's own number, ndr_workspace_take_number(). So nothing has to clear marks. */
 #ifndef NDR_DETAIL_WORKSPACE_H

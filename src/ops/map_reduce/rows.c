@@ -75,8 +75,9 @@ static size_t lanes_for(const ndr_map_reduce_request *r, size_t items)
 }
 
 /* An item has about four elements or more, a part 16 for each item; neighbouring results are read together: all of a
- * row where they are few, so that no item of a group is idle, or 32. Where the fault loops_end_early would end the loops
- * of the items of a long segment, there are parts for one segment of all elements. */
+ * row where they are few, so that no item of a group is idle; or 32, or 64 of so many that the device is full even so.
+ * Where the fault loops_end_early would end the loops of the items of a long segment, there are parts for one segment of
+ * all elements. */
 static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_request *r)
 {
     enum { PREFERRED_GROUP = 256, TOGETHER = 32, LONGEST = 1 << 14, ENOUGH = 16 };
@@ -87,7 +88,8 @@ static division divide_in_groups(const ndr_caps *caps, const ndr_map_reduce_requ
                                       caps->info.local_memory_bytes / r->value_bytes);
     division d = { .group = PREFERRED_GROUP, .span = 1 };
     while (d.group > limit && d.group > 1) d.group /= 2;
-    const size_t together = l->is_along_reduced ? 1 : ndr_min_size(TOGETHER, power_of_two_below(l->inner));
+    const size_t most = l->kept < FULL * 2 * TOGETHER ? TOGETHER : 2 * TOGETHER;
+    const size_t together = l->is_along_reduced ? 1 : ndr_min_size(most, power_of_two_below(l->inner));
     d.items = ndr_min_size(power_of_two_below(ndr_max_size(count / 4, 1)), ndr_max_size(d.group / together, 1));
     if (!l->is_along_reduced && l->inner > 0 && l->inner <= d.group / 2 && d.group / l->inner <= count / 4) {
         d.items = d.group / l->inner;

@@ -5,11 +5,6 @@
 
 #include "shared/exact.h"
 
-static size_t stored_of(const ndr_reduce_request *r)
-{
-    return (size_t)NDR_EXACT_STORED(r->dtype == NDR_DTYPE_F64, ndr_reduce_is_dot(r));
-}
-
 /* Items that each have so many elements of a block. */
 static size_t blocks_of(const ndr_reduce_request *r, size_t group, bool is_chunks)
 {
@@ -21,13 +16,15 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, bool is_chunks, 
 {
     enum { MAX_GROUPS = 512, MAX_CHUNKS = 128, HALVES = 6 /* of an item, at most */ };
     const ndr_reduce_request *r = of->request;
-    const size_t stored = stored_of(r);
+    const bool is_64 = r->dtype == NDR_DTYPE_F64, is_dot = ndr_reduce_is_dot(r);
+    const size_t cells = (size_t)NDR_EXACT_CELLS(is_64, is_dot), words = (size_t)NDR_EXACT_WORDS(is_64, is_dot);
     const size_t groups = ndr_min_size(blocks_of(r, group, is_chunks), is_chunks ? MAX_CHUNKS : MAX_GROUPS);
     *plan = (ndr_op_plan){ .range = ndr_nd_range_1d(groups * group, group),
-                           .local_bytes = (stored + ndr_max_size(group * HALVES, stored) + 1) * sizeof(cl_long),
-                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES + groups * stored * sizeof(cl_long) };
-    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s%s",
-             r->dtype == NDR_DTYPE_F32 ? "uint" : "ulong", group, ndr_reduce_is_dot(r) ? " -DIS_DOT=1" : "",
+                           .local_bytes = (cells + ndr_max_size(group * HALVES, cells) + 2) * sizeof(cl_long),
+                           .workspace_bytes = NDR_WORKSPACE_HEAD_BYTES
+                                              + (of->caps->orders_device ? 0 : groups * words * sizeof(cl_uint)) };
+    snprintf(plan->options, sizeof plan->options, "-DWORD=%s -DGROUP=%zu%s%s%s", is_64 ? "ulong" : "uint", group,
+             is_dot ? " -DIS_DOT=1" : "",
              is_chunks && of->caps->info.type == NDR_DEVICE_TYPE_CPU ? " -DFETCH_AHEAD=1" : "",
              is_chunks ? "" : ndr_op_registers(of->caps));
 }
@@ -43,7 +40,7 @@ static void plan_groups(const ndr_op_case *of, ndr_op_plan *plan)
     plan_groups_of(of, group, false, plan);
 }
 
-/* Each group stores a long number; one group adds them: the last one, or that of a second launch. */
+/* One group rounds the sum of the groups' long numbers: the last one, or that of a second launch. */
 static ndr_status launch(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;

@@ -29,7 +29,7 @@ static void plan_groups_of(const ndr_op_case *of, size_t group, ndr_op_plan *pla
     const ndr_reduce_request *r = of->request;
     const size_t results = count_results(r->input.cols);
     *plan = (ndr_op_plan){ .range = range_over(blocks_of(r->input.cols), group),
-                           .local_bytes = (group == 1 ? 1 : COLUMNS) * ndr_dtype_size(r->dtype),
+                           .local_bytes = (group == 1 ? 1 : COLUMNS) * ndr_dtype_size(r->dtype) + sizeof(cl_uint),
                            .workspace_bytes = results ? ndr_reduce_workspace_bytes(r, results) : 0 };
     snprintf(plan->options, sizeof plan->options, "-DREAL=%s -DOP_NAME=%s -DGROUP=%zu%s%s%s",
              ndr_dtype_describe(r->dtype)->cl_name, ndr_op_name(r->op), group,
@@ -50,20 +50,21 @@ static void plan_groups(const ndr_op_case *of, ndr_op_plan *plan)
 static ndr_status launch(ndr_op_job *job)
 {
     const ndr_reduce_request *r = job->of.request;
-    const size_t group = job->plan.range.local.size[0];
+    const size_t group = job->plan.range.local.size[0], most = job->of.caps->orders_device ? BLOCK : 1;
     size_t blocks = blocks_of(r->input.cols), free_from = NDR_WORKSPACE_HEAD_BYTES / ndr_dtype_size(r->dtype);
     ndr_operand results = r->output;
     if (blocks > 1)
         results = ndr_reduce_operand("results", ndr_workspace_buffer(job->workspace), free_from, blocks, r->dtype);
     NDR_TRY(ndr_op_launch(job, job->kernel, job->plan.range, NDR_NUMERICS_INPUT(r, blocks), results.buffer,
-                          results.offset));
-    while (blocks > 1) {
+                          results.offset, ndr_op_take_slot(job), r->output.buffer, r->output.offset));
+    while (blocks > most) {
         const ndr_operand input = results;
         free_from += blocks;
         blocks = blocks_of(input.cols);
         results = blocks == 1 ? r->output : ndr_reduce_operand("results", input.buffer, free_from, blocks, r->dtype);
         NDR_TRY(ndr_op_launch(job, job->others[0], range_over(blocks, group), input.buffer, input.offset, input.cols,
-                              blocks, results.buffer, results.offset));
+                              blocks, results.buffer, results.offset, ndr_op_take_slot(job), r->output.buffer,
+                              r->output.offset));
     }
     return NDR_OK;
 }
