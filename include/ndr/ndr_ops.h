@@ -580,10 +580,11 @@ typedef ndr_selftest_action ndr_selftest_callback(const ndr_selftest_row *row, v
  * context, and the next one is tested. The verdicts are kept in the store on disk, for this version of the driver and
  * this build of libndr: contexts that are made later read them there. `each` may be NULL: DEFAULT for all.
  *
- * Takes about a second, most of which the driver compiles, and milliseconds when all verdicts are known. Only the types
- * that it runs are tested, not all that an operation takes. A driver that crashes or hangs does so in this process: the
- * command `ndr selftest` makes this call in a process of its own, tells REFUSE for what crashes or hangs, and leaves the
- * verdicts in the store. Without a store, or if it is read-only, verdicts are those of this context alone.
+ * Takes some three seconds where the driver has the kernels in its own cache, longer where it compiles them, and
+ * milliseconds when all verdicts are known. Only the types that it runs are tested, not all that an operation takes. A
+ * driver that crashes or hangs does so in this process: the command `ndr selftest` makes this call in a process of its
+ * own, tells REFUSE for what crashes or hangs, and leaves the verdicts in the store. Without a store, or if it is
+ * read-only, verdicts are those of this context alone.
  *
  * NDR_UNSUPPORTED: an operation has no implementation with right results; it will be refused. With NDR_SELFTEST=off
  * nothing is tested, and verdicts are neither read nor kept, except those that libndr needs before it uses more than
