@@ -448,7 +448,7 @@ static void test_map__refuses_what_is_missing(void **state)
 {
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_map(NULL, MAP("y = 1", OUTPUTS(y)), NULL), "ndr_map", "queue");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_map(NULL, MAP("y = 1", OUTPUTS(y)), NULL), "ndr_map: queue is NULL");
     REFUSED(NULL, "desc is NULL");
     REFUSED(MAP(NULL, OUTPUTS(y)), "statement is not set");
     REFUSED(MAP(" \n", OUTPUTS(y)), "statement is not set");

@@ -142,7 +142,8 @@ ndr_status ndr_map(ndr_queue *queue, const ndr_map_desc *desc, ndr_event **event
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_map_request request;
-    NDR_REQUIRE_SET_IN("ndr_map", order.queue);
+    queue = order.queue;
+    NDR_REQUIRE_SET_IN("ndr_map", queue);
     NDR_TRY(make_request(order.queue->context, desc, &request));
     NDR_TRY(ndr_names_check_buffers(&request.names, order.queue->context));
     return ndr_op_run(&ndr_map_operation, &order, &request, event);

@@ -345,7 +345,8 @@ ndr_status ndr_map_reduce(ndr_queue *queue, const ndr_map_reduce_desc *desc, ndr
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_map_reduce_request r;
-    NDR_REQUIRE_SET_IN("ndr_map_reduce", order.queue);
+    queue = order.queue;
+    NDR_REQUIRE_SET_IN("ndr_map_reduce", queue);
     NDR_TRY(make_request(order.queue->context, desc, &r));
     NDR_TRY(ndr_names_check_buffers(&r.names, order.queue->context));
     NDR_TRY(ndr_operand_check(&r.offsets, order.queue));

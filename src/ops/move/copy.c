@@ -203,7 +203,8 @@ ndr_status ndr_array_copy(ndr_queue *queue, const ndr_array_copy_desc *desc, ndr
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_copy_request request;
-    NDR_REQUIRE_SET_IN("ndr_array_copy", order.queue);
+    queue = order.queue;
+    NDR_REQUIRE_SET_IN("ndr_array_copy", queue);
     NDR_TRY(make_request(desc, &request));
     NDR_TRY(ndr_array_check_buffer("ndr_array_copy", "input", &desc->input, order.queue->context));
     NDR_TRY(ndr_array_check_buffer("ndr_array_copy", "output", &desc->output, order.queue->context));

@@ -106,7 +106,8 @@ ndr_status ndr_gather(ndr_queue *queue, const ndr_gather_desc *desc, ndr_event *
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_gather_request request;
-    NDR_REQUIRE_SET_IN("ndr_gather", order.queue);
+    queue = order.queue;
+    NDR_REQUIRE_SET_IN("ndr_gather", queue);
     NDR_TRY(make_gather(desc, &request));
     return run(&ndr_gather_operation, &order, &request, &request.list, event);
 }
@@ -130,7 +131,8 @@ ndr_status ndr_scatter(ndr_queue *queue, const ndr_scatter_desc *desc, ndr_event
 {
     const ndr_order order = ndr_order_of(queue);
     ndr_gather_request request;
-    NDR_REQUIRE_SET_IN("ndr_scatter", order.queue);
+    queue = order.queue;
+    NDR_REQUIRE_SET_IN("ndr_scatter", queue);
     NDR_TRY(make_scatter(desc, &request));
     return run(&ndr_scatter_operation, &order, &request, &request.table, event);
 }
