@@ -66,10 +66,11 @@ typedef struct ndr_map_scalar {
 /** For each index of the outputs' shape, run a statement: "y = a * x + y" is axpy.
  *
  * In `statement`, OpenCL C, each name stands for the element of that index, or for the scalar. Inputs and scalars are
- * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the same
- * name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are its dimensions;
- * all are ulong. The statement may be several, with variables of their own, and return ends it without storing. One that
- * does not name an output is refused, unless the declarations do so or have ##.
+ * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the
+ * same name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are those of
+ * the dimensions that the arrays have; all are ulong. The statement may be several, with variables of their own, and
+ * return ends it without storing. One that does not name an output is refused, unless the declarations do so or have
+ * ##.
  *
  * All arrays have the same shape; an input with stride 0 in a dimension has the same elements for all its indexes. An
  * output may be an input: the same buffer, offset and strides (in place). It must not overlap one in any other way, nor
