@@ -586,9 +586,9 @@ typedef ndr_selftest_action ndr_selftest_callback(const ndr_selftest_row *row, v
  * command `ndr selftest` makes this call in a process of its own, tells REFUSE for what crashes or hangs, and leaves the
  * verdicts in the store. Without a store, or if it is read-only, verdicts are those of this context alone.
  *
- * NDR_UNSUPPORTED: an operation has no implementation with right results; it will be refused. With NDR_SELFTEST=off
- * nothing is tested, and verdicts are neither read nor kept, except those that libndr needs before it uses more than
- * OpenCL C. */
+ * NDR_UNSUPPORTED: calls of an operation, perhaps only of some sizes, have no implementation with right results;
+ * they will be refused. With NDR_SELFTEST=off nothing is tested, and verdicts are neither read nor kept, except
+ * those that libndr needs before it uses more than OpenCL C. */
 NDR_MUST_CHECK ndr_status ndr_selftest(ndr_context *context, ndr_selftest_callback *each, void *user);
 
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */
