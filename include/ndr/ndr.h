@@ -1359,7 +1359,8 @@ typedef struct ndr_matmul_desc {
     ndr_accuracy accuracy; /**< Default: FULL. TF32 is faster on GPUs with matrix units. */
     unsigned unused;       /**< 0. */
     ndr_dtype output_dtype; /**< Of c. Default: `dtype` of floats, I32 for I8 and U8. F16, BF16 and F32 give any of
-                                 the three. With an epilogue, all but F64 give F16, BF16, F32, I8, U8 or I32. */
+                                 the three. With an epilogue, all but F64 give F16, BF16, F32, I8, U8 or I32; those
+                                 of I8 and U8 give floats with a beta of 0 only. */
     ndr_matrix_part part;   /**< Default: all of c. Otherwise c must have as many rows as columns. */
     bool transposes_a;      /**< a is stored transposed. */
     bool transposes_b;      /**< b is stored transposed. */

@@ -66,10 +66,11 @@ typedef struct ndr_map_scalar {
 /** For each index of the outputs' shape, run a statement: "y = a * x + y" is axpy.
  *
  * In `statement`, OpenCL C, each name stands for the element of that index, or for the scalar. Inputs and scalars are
- * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the same
- * name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are its dimensions;
- * all are ulong. The statement may be several, with variables of their own, and return ends it without storing. One that
- * does not name an output is refused, unless the declarations do so or have ##.
+ * constants; the value that the name of an output has at the end is stored. It starts as 0, or, if an input has the
+ * same name, as that input's element. `i` is the index in the order of the elements, `i0`, `i1` and `i2` are those of
+ * the dimensions that the arrays have; all are ulong. The statement may be several, with variables of their own, and
+ * return ends it without storing. One that does not name an output is refused, unless the declarations do so or have
+ * ##.
  *
  * All arrays have the same shape; an input with stride 0 in a dimension has the same elements for all its indexes. An
  * output may be an input: the same buffer, offset and strides (in place). It must not overlap one in any other way, nor
@@ -586,9 +587,9 @@ typedef ndr_selftest_action ndr_selftest_callback(const ndr_selftest_row *row, v
  * own, tells REFUSE for what crashes or hangs, and leaves the verdicts in the store. Without a store, or if it is
  * read-only, verdicts are those of this context alone.
  *
- * NDR_UNSUPPORTED: an operation has no implementation with right results; it will be refused. With NDR_SELFTEST=off
- * nothing is tested, and verdicts are neither read nor kept, except those that libndr needs before it uses more than
- * OpenCL C. */
+ * NDR_UNSUPPORTED: calls of an operation, perhaps only of some sizes, have no implementation with right results;
+ * they will be refused. With NDR_SELFTEST=off nothing is tested, and verdicts are neither read nor kept, except
+ * those that libndr needs before it uses more than OpenCL C. */
 NDR_MUST_CHECK ndr_status ndr_selftest(ndr_context *context, ndr_selftest_callback *each, void *user);
 
 /* ---- as in ndr_sized.h --------------------------------------------------------------------------- */

@@ -150,7 +150,8 @@ size_t ndr_text_distance(const char *a, const char *b)
     return row[length];
 }
 
-static int lower(char c) { return tolower((unsigned char)c); }
+/* tolower() depends on the program's locale: in a Turkish one "I" is not an "i". */
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 bool ndr_text_equal_ignoring_case(const char *a, const char *b)
 {

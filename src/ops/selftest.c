@@ -15,7 +15,7 @@ typedef struct selftest {
     const ndr_answers *answers; /* of the present operation */
     ndr_lacks asked;            /* its variants that were tested */
     bool again;                 /* one was wrong: another one takes its requests */
-    ndr_status first;           /* of an operation without a right variant */
+    ndr_status first;           /* of a request that no right variant takes */
     ndr_text error;
 } selftest;
 
@@ -30,13 +30,23 @@ static ndr_status ask(const selftest *s, size_t i, bool explains, ndr_trial *t)
     return status;
 }
 
-/* Which variant takes it; NULL: the request does not apply to the device. */
-static ndr_status find_taken(const selftest *s, size_t i, const ndr_op_variant **variant)
+/* The other requests are run nevertheless: variants of their own may take them. */
+static void keep_first(selftest *s, ndr_status status)
+{
+    if (s->first != NDR_OK) return;
+    s->first = status;
+    ndr_text_add_all(&s->error, ndr_last_error());
+}
+
+/* Which variant takes it; NULL: the request does not apply to the device, or no right variant is left. */
+static ndr_status find_taken(selftest *s, size_t i, const ndr_op_variant **variant)
 {
     const ndr_operation *const operation = s->answers->operation;
     ndr_trial t;
     *variant = NULL;
-    NDR_TRY(ask(s, i, true, &t));
+    const ndr_status status = ask(s, i, true, &t);
+    if (status == NDR_UNSUPPORTED) return keep_first(s, status), NDR_OK;
+    if (status != NDR_OK) return status;
     t.taken[strcspn(t.taken, ";")] = '\0';
     for (size_t v = 0; v < operation->variant_count; ++v)
         if (strcmp(operation->variants[v]->name, t.taken) == 0) *variant = operation->variants[v];
@@ -46,7 +56,7 @@ static ndr_status find_taken(const selftest *s, size_t i, const ndr_op_variant *
 /* ---- one variant ---- */
 
 /* All requests that it takes, and its own proof; until something is wrong. */
-static ndr_status run_requests(const selftest *s, const ndr_op_variant *variant, ndr_text *fault)
+static ndr_status run_requests(selftest *s, const ndr_op_variant *variant, ndr_text *fault)
 {
     bool is_right = true;
     if (variant->prove) NDR_TRY(ndr_op_try(s->queue, variant, &is_right));
@@ -71,7 +81,7 @@ static ndr_status judge(const selftest *s, const ndr_op_variant *variant, ndr_se
 }
 
 /* A failure of the driver is not kept: it may not happen again. Without memory on the device nothing is known. */
-static ndr_status run_variant(const selftest *s, const ndr_op_variant *variant, ndr_selftest_row *row, ndr_text *fault)
+static ndr_status run_variant(selftest *s, const ndr_op_variant *variant, ndr_selftest_row *row, ndr_text *fault)
 {
     ndr_text_clear(fault);
     const ndr_status status = run_requests(s, variant, fault);
@@ -100,7 +110,7 @@ static ndr_selftest_action decide(const selftest *s, const ndr_selftest_row *row
     return row->verdict == NDR_VERDICT_UNKNOWN ? NDR_SELFTEST_RUN : NDR_SELFTEST_SKIP;
 }
 
-static ndr_status act(const selftest *s, const ndr_op_variant *variant, ndr_selftest_row *row, ndr_text *fault)
+static ndr_status act(selftest *s, const ndr_op_variant *variant, ndr_selftest_row *row, ndr_text *fault)
 {
     const ndr_selftest_action action = decide(s, row);
     if (action == NDR_SELFTEST_RUN) return run_variant(s, variant, row, fault);
@@ -142,16 +152,11 @@ static ndr_status test_operation(selftest *s)
     return NDR_OK;
 }
 
-/* An operation without a right variant does not stop the others. */
 static ndr_status test_all(selftest *s, const ndr_answers *answers, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {
         s->answers = &answers[i];
-        const ndr_status status = test_operation(s);
-        if (status != NDR_OK && status != NDR_UNSUPPORTED) return status;
-        if (status == NDR_OK || s->first != NDR_OK) continue;
-        s->first = status;
-        ndr_text_add_all(&s->error, ndr_last_error());
+        NDR_TRY(test_operation(s));
     }
     return s->first == NDR_OK ? NDR_OK : ndr_fail(s->first, "%s", s->error.failed ? "no memory" : s->error.chars);
 }

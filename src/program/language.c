@@ -192,7 +192,18 @@ static const struct {
     const char *sentence;
 } rules[] = {
     { { "undeclared identifier", "expression:" },
-      "an expression names the scalars and arrays of the call, i, i0, i1 and i2, and what declarations declares: correct "
+      "an expression names the scalars and arrays of the call, i, i0 to i2 as far as there are dimensions, and what "
+      "declarations declares: correct the name, or pass a scalar or an array of that name" },
+    { { "undeclared identifier", "combine:" },
+      "combine names its two values, a and b, and what declarations declares: correct the name; what depends on scalars, "
+      "arrays or the index belongs in expression" },
+    { { "undeclared identifier", "identity:" },
+      "identity is one value for all calls, such as 0, and names only what declarations declares: correct the name" },
+    { { "undeclared identifier", "finish:" },
+      "finish names the combined value, r, the scalars of the call, and what declarations declares: correct the name, or "
+      "pass a scalar of that name; what depends on arrays or the index belongs in expression" },
+    { { "undeclared identifier", "epilogue:" },
+      "an epilogue names r, row, col, product, the scalars and inputs of the call, and what declarations declares: correct "
       "the name, or pass a scalar or an array of that name" },
     { { "subscripted value", "expression:" },
       "in an expression the name of an array is its element at the index: write x in place of x[i]" },

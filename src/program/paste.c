@@ -337,12 +337,16 @@ static ndr_status paste_include(expansion *x, input *f, group *in, const char *s
 
 static const char has_include[] = "__has_include";
 
-/* The number of the line that was read last, without a #line. */
-static size_t first_line(const expansion *x, const input *f) { return f->line + 1 - x->line.newlines; }
-
-static ndr_status fail_at_line(const input *f, ndr_status status, size_t line, const char *sentence)
+/* Where the line that was read last begins. */
+static place first_line(const expansion *x, const input *f)
 {
-    return ndr_fail(status, "\"%s\", line %zu: %s", f->title, line, sentence);
+    return (place){ f->next.line - x->line.newlines, f->next.name };
+}
+
+static ndr_status fail_at_line(const expansion *x, ndr_status status, place line, const char *sentence)
+{
+    if (x->names.failed) return fail_to_expand(&x->desc);
+    return ndr_fail(status, "%s, line %zu: %s", x->names.chars + line.name, line.line, sentence);
 }
 
 /* Refuse directives that pasting would change, and those that are not supported. What a macro holds may be used in a
@@ -360,7 +364,7 @@ static ndr_status refuse_unsupported(const expansion *x, const input *f)
         why = "a macro contains __has_include, which is read only in conditions: write __has_include in the #if itself";
     else if ((is_macro || x->depth > 1) && ndr_word_find(text, "__INCLUDE_LEVEL__"))
         why = "__INCLUDE_LEVEL__ is 0 in pasted files: define a macro of your own, and count in it";
-    return why ? fail_at_line(f, NDR_BAD_ARGUMENT, first_line(x, f), why) : NDR_OK;
+    return why ? fail_at_line(x, NDR_BAD_ARGUMENT, first_line(x, f), why) : NDR_OK;
 }
 
 /* `rest` is the text behind #pragma. system_header is removed, because compilers warn about it outside of an
@@ -442,7 +446,7 @@ static ndr_status copy_condition(expansion *x, const input *f, const char *start
 static ndr_status paste_group(expansion *x, input *f, group *outer, const char *start)
 {
     const bool is_skipped = outer->branch.is_skipped;
-    const size_t line = first_line(x, f);
+    const place line = first_line(x, f);
     group in = { .line = f->line, .next = f->next, .is_first = outer->is_file && !f->has_content && x->depth > 1 };
     ndr_branch_open(&x->macros, &in.branch, ndr_line_is(&x->line, ""), is_skipped);
     f->has_content |= !in.branch.is_skipped;
@@ -453,7 +457,7 @@ static ndr_status paste_group(expansion *x, input *f, group *outer, const char *
     NDR_TRY(paste_lines(x, f, &in));
     --x->ifs;
     outer->has_pasted |= in.has_pasted;
-    return in.is_closed ? NDR_OK : fail_at_line(f, NDR_BUILD_FAILED, line, "this #if has no #endif in its file");
+    return in.is_closed ? NDR_OK : fail_at_line(x, NDR_BUILD_FAILED, line, "this #if has no #endif in its file");
 }
 
 /* A #line in a branch has no effect after it: the branch may be skipped. */
@@ -466,11 +470,11 @@ static void restore_line(input *f, const group *in)
 static ndr_status paste_else(expansion *x, input *f, group *in, const char *start)
 {
     const char *word = ndr_line_is(&x->line, ""), *condition = strncmp(word, "elif", 4) == 0 ? word + 2 : NULL;
-    if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
+    if (in->is_file) return fail_at_line(x, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (condition && in->has_pasted) {
         ndr_text_add(x->out, "#else\n");
-        add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
+        add_mark(x, first_line(x, f));
         NDR_TRY(add_condition(x, f, condition));
         ++in->unclosed;
     } else {
@@ -498,12 +502,12 @@ static ndr_status is_blank_ahead(const expansion *x, const input *f, bool *is_bl
 static ndr_status paste_endif(expansion *x, input *f, group *in, const char *start)
 {
     bool is_last = false;
-    if (in->is_file) return fail_at_line(f, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
+    if (in->is_file) return fail_at_line(x, NDR_BUILD_FAILED, first_line(x, f), "this branch has no #if in its file");
     restore_line(f, in);
     if (in->is_first || in->has_pasted) NDR_TRY(is_blank_ahead(x, f, &is_last));
     if (ndr_branch_close(&x->macros, &in->branch, in->is_first && is_last)) {
         ndr_text_add(x->out, "#else\n");
-        add_mark(x, (place){ f->next.line - x->line.newlines, f->next.name });
+        add_mark(x, first_line(x, f));
         ndr_text_add(x->out, "#error the macro that guards this file is defined elsewhere, too: rename it\n");
     }
     copy_line(x, f, start);

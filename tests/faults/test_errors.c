@@ -867,6 +867,32 @@ static ndr_status map_reduce_with(ndr_op op, const char *combine, unsigned axes)
 MISTAKE(map_reduce_no_op, map_reduce_with(NDR_OP_NONE, NULL, 0))
 MISTAKE(map_reduce_no_identity, map_reduce_with(NDR_OP_NONE, "a + b", 0))
 MISTAKE(map_reduce_bad_axes, map_reduce_with(NDR_OP_SUM, NULL, 2))
+
+/* The same with an operator of one's own. */
+static ndr_status map_reduce_by(const char *combine, const char *identity, const char *finish)
+{
+    const ndr_map_array in = { "x", ndr_array_of(x, NDR_DTYPE_F32, ndr_range_1d(100)) };
+    const ndr_map_reduce_desc desc = { .dtype = NDR_DTYPE_F32,
+                                       .combine = combine,
+                                       .identity = identity,
+                                       .expression = "x",
+                                       .finish = finish,
+                                       .inputs = &in,
+                                       .input_count = 1,
+                                       .output = { .buffer = y, .dtype = NDR_DTYPE_F32 } };
+    return ndr_map_reduce(queue, &desc, NULL);
+}
+
+MISTAKE(combine_unknown_name, map_reduce_by("a + x", "0", NULL))
+MISTAKE(identity_unknown_name, map_reduce_by("a + b", "zero", NULL))
+MISTAKE(finish_unknown_name, map_reduce_by("a + b", "0", "r / n"))
+MISTAKE(epilogue_unknown_name, ndr_matmul(queue,
+                                          &(ndr_matmul_desc){ .dtype = NDR_DTYPE_F32,
+                                                              .a = { x, 0, 3, 4, 0 },
+                                                              .b = { x, 0, 4, 5, 0 },
+                                                              .c = { y, 0, 3, 5, 0 },
+                                                              .epilogue = "r + bias" },
+                                          NULL))
 MISTAKE(copy_of_another_type,
         ndr_array_copy(queue,
                        &(ndr_array_copy_desc){ ndr_array_of(x, NDR_DTYPE_F32, ndr_range_1d(8)),
@@ -1707,6 +1733,10 @@ static const row rows[] = {
     CALL("no operator of an expression", "use NDR_OP_SUM", map_reduce_no_op),
     CALL("an operator without its identity", "set both or none", map_reduce_no_identity),
     CALL("a dimension that the shape lacks", "use bit 0", map_reduce_bad_axes),
+    CALL("an operator of one's own that names an array", "belongs in expression", combine_unknown_name),
+    CALL("an identity that is not declared", "correct the name", identity_unknown_name),
+    CALL("a scalar that finish lacks", "pass a scalar of that name", finish_unknown_name),
+    CALL("an array that an epilogue lacks", "pass a scalar or an array of that name", epilogue_unknown_name),
     CALL("a copy to another type", "convert with ndr_map()", copy_of_another_type),
     CALL("indexes that are floats", "use i32", gather_by_floats),
     CALL("a histogram without bins", "use 1 or more", histogram_no_bins),

@@ -104,7 +104,7 @@ static void each_request(void **suite, void (*test)(request *r))
 
 static void without_queue_or_desc(request *r)
 {
-    assert_refused(NDR_BAD_ARGUMENT, r->suite->run(NULL, r->desc, NULL), r->suite->call, "queue is NULL");
+    assert_refused(NDR_BAD_ARGUMENT, r->suite->run(NULL, r->desc, NULL), r->suite->call, ": queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, r->suite->run(queue, NULL, NULL), r->suite->call, "desc is NULL");
 }
 

@@ -371,6 +371,10 @@ static void test_map__shows_errors_in_the_callers_lines(void **state)
                    "declarations:3:", "nowhere", "^");
     assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("y = x = 1;", INPUTS(named("x", y.array)), OUTPUTS(y)), NULL),
                    "expression:1:", "const", "^");
+    assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("y = 1\n#if 1\n;", OUTPUTS(y)), NULL),
+                   "\"expression\", line 2: this #if has no #endif");
+    assert_refused(NDR_BUILD_FAILED, ndr_map(queue, MAP("y = 1", .declarations = "#if 1", OUTPUTS(y)), NULL),
+                   "\"declarations\", line 1: this #if has no #endif");
     assert_ok(ndr_map(queue, MAP("y = 1", OUTPUTS(y)), NULL));
     ndr_buffer_destroy(b);
 }
@@ -448,7 +452,7 @@ static void test_map__refuses_what_is_missing(void **state)
 {
     ndr_buffer *b = buffer_of(64, NULL);
     const ndr_map_array y = span("y", b, NDR_DTYPE_F32, 0, 4);
-    assert_refused(NDR_BAD_ARGUMENT, ndr_map(NULL, MAP("y = 1", OUTPUTS(y)), NULL), "ndr_map", "queue");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_map(NULL, MAP("y = 1", OUTPUTS(y)), NULL), "ndr_map: queue is NULL");
     REFUSED(NULL, "desc is NULL");
     REFUSED(MAP(NULL, OUTPUTS(y)), "statement is not set");
     REFUSED(MAP(" \n", OUTPUTS(y)), "statement is not set");

@@ -394,7 +394,8 @@ static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
     float got;
     ndr_map_reduce_desc odd = { MOMENTS, INPUTS(X(9)), .host = &got };
     odd.element_bytes = 16;
-    assert_refused(NDR_BAD_ARGUMENT, ndr_map_reduce(NULL, DESC(SUM, .expression = "x", INPUTS(X(9))), NULL), "queue");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_map_reduce(NULL, DESC(SUM, .expression = "x", INPUTS(X(9))), NULL),
+                   "ndr_map_reduce: queue is NULL");
     REFUSED(NDR_BAD_ARGUMENT, NULL, "desc is NULL");
     REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, INPUTS(X(9))), "expression is not set");
     REFUSED(NDR_BAD_ARGUMENT, DESC(.op = NDR_OP_SUM, .expression = "x", INPUTS(X(9))), "dtype is not set", "element");

@@ -295,6 +295,7 @@ static void test_move__refuses_arrays_that_do_not_fit(void **state)
     assert_refused(NDR_BAD_ARGUMENT, ndr_array_copy(queue, &desc, NULL), "array \"output\" has no buffer");
     desc.input.shape.dims = 4;
     assert_refused(NDR_BAD_ARGUMENT, ndr_array_copy(queue, &desc, NULL), "array \"input\" has 4 dimensions");
+    assert_refused(NDR_BAD_ARGUMENT, ndr_array_copy(NULL, &desc, NULL), "ndr_array_copy: queue is NULL");
     assert_refused(NDR_BAD_ARGUMENT, ndr_array_copy(queue, NULL, NULL), "ndr_array_copy: desc is NULL");
     ndr_buffer_destroy(buffer);
 }

@@ -11,7 +11,7 @@
 
 /* ---- an operation of two variants, whose results and failures a test chooses ---- */
 
-enum { ANSWER = 7 };
+enum { ANSWER = 7, LARGE = -1 };
 
 typedef struct behaviour {
     int result;
@@ -20,6 +20,7 @@ typedef struct behaviour {
 } behaviour;
 
 static behaviour first, second;
+static bool has_large; /* request 0 is one that the second variant cannot run */
 
 static ndr_status run_as(ndr_op_job *job, behaviour *b)
 {
@@ -37,8 +38,15 @@ static void plan(const ndr_op_case *of, ndr_op_plan *out)
     *out = (ndr_op_plan){ 0 };
 }
 
+static const char *cannot_be_large(const ndr_op_case *of)
+{
+    return **(int *const *)of->request == LARGE ? "it is large" : NULL;
+}
+
 static const ndr_op_variant first_variant = { .name = "first", .plan = plan, .launch = run_first };
-static const ndr_op_variant second_variant = { .name = "second", .plan = plan, .launch = run_second };
+static const ndr_op_variant second_variant = {
+    .name = "second", .cannot = cannot_be_large, .plan = plan, .launch = run_second
+};
 static const ndr_op_variant *const variants[] = { &first_variant, &second_variant };
 
 static ndr_op_work work_of(const void *request)
@@ -50,7 +58,7 @@ static const ndr_operation operation = { .name = "planted", .variants = variants
 
 static ndr_status ask(ndr_trial *t, size_t i)
 {
-    int got = 0, *const request = &got;
+    int got = has_large && i == 0 ? LARGE : 0, *const request = &got;
     if (i == 1) return NDR_OK; /* does not apply */
     if (t->explains)
         return ndr_op_explain_in(&operation, t->queue->context, &request, sizeof t->taken, t->taken, NULL);
@@ -209,6 +217,20 @@ static void test_selftest__refuses_an_operation_without_a_right_variant(void **s
     close_with(in);
 }
 
+static void test_selftest__tests_what_takes_the_other_requests(void **state)
+{
+    expect((behaviour){ .result = 3 }, (behaviour){ .result = ANSWER });
+    has_large = true;
+    ndr_context *in = open_with(folder);
+    const ndr_status status = test_with(in, NDR_SELFTEST_RUN);
+    has_large = false;
+    assert_int_equal(status, NDR_UNSUPPORTED);
+    assert_string_equal(told, "first 0?, first 2 kept: it is 3 instead of 7, second 0?, second 1 kept, ");
+    assert_int_equal(second.runs, 1);
+    assert_int_equal(call(in), ANSWER);
+    close_with(in);
+}
+
 static void test_selftest__does_as_it_is_told(void **state)
 {
     expect((behaviour){ .result = ANSWER }, (behaviour){ .result = ANSWER });
@@ -364,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_selftest__replaces_a_variant_that_is_wrong_and_keeps_that),
         cmocka_unit_test(test_selftest__uses_a_variant_again_that_is_right_now),
         cmocka_unit_test(test_selftest__refuses_an_operation_without_a_right_variant),
+        cmocka_unit_test(test_selftest__tests_what_takes_the_other_requests),
         cmocka_unit_test(test_selftest__does_as_it_is_told),
         cmocka_unit_test(test_selftest__does_not_keep_a_failure_of_the_driver),
         cmocka_unit_test(test_selftest__knows_nothing_of_a_variant_without_memory),

@@ -862,6 +862,8 @@ static void test_file__that_leaves_an_if_open_is_refused(void **state)
     assert_refused(NDR_BUILD_FAILED, expand_include("#if B\n#include \"closed.clh\"\n#endif\nx\n", NULL, &out),
                    "\"sub/closed.clh\", line 2: this branch has no #if in its file");
     assert_refused(NDR_BUILD_FAILED, expand_include("#else\n", NULL, &out), "\"sub/main.cl\", line 1: this branch");
+    assert_refused(NDR_BUILD_FAILED, expand_include("x\n#line 7 \"made of.h\"\ny\n#if A\nz\n", NULL, &out),
+                   "\"made of.h\", line 8: this #if has no #endif in its file");
     ndr_text_free(&out);
 }
 

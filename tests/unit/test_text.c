@@ -1,6 +1,8 @@
 /* test_text.c - growing strings, sizes as sentences print them, sums that report overflow. */
 #include "support.h"
 
+#include <locale.h>
+
 #include "base/base.h"
 
 #include <limits.h>
@@ -141,6 +143,18 @@ static void test_words__are_found_anywhere_ignoring_case(void **state)
 
 /* ---- arithmetic ---- */
 
+/* Where the system has this locale: in it tolower('I') is no 'i'. */
+static void test_words__are_equal_ignoring_case_in_every_locale(void **state)
+{
+    (void)state;
+    if (!setlocale(LC_ALL, "tr_TR.UTF-8")) skip();
+    const bool is_equal = ndr_text_equal_ignoring_case("DIRECT I", "direct i");
+    const bool is_found = ndr_text_contains_ignoring_case("NVIDIA", "vidi");
+    setlocale(LC_ALL, "C");
+    assert_true(is_equal);
+    assert_true(is_found);
+}
+
 static void test_sums__say_when_they_do_not_fit(void **state)
 {
     size_t out;
@@ -193,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_sizes__have_room_for_the_largest),
         cmocka_unit_test(test_words__are_equal_ignoring_case),
         cmocka_unit_test(test_words__are_found_anywhere_ignoring_case),
+        cmocka_unit_test(test_words__are_equal_ignoring_case_in_every_locale),
         cmocka_unit_test(test_sums__say_when_they_do_not_fit),
         cmocka_unit_test(test_ceil_div__does_not_overflow),
     };

@@ -223,7 +223,7 @@ ndr_status ndr_matmul(ndr_queue *queue, const ndr_matmul_desc *desc, ndr_event *
     const ndr_order order = ndr_order_of(queue);
     ndr_matmul_request request;
     ndr_matmul_epilogue epilogue;
-    NDR_REQUIRE_SET_IN("ndr_matmul", order.queue);
+    NDR_TRY(ndr_order_check_queue("ndr_matmul", &order));
     NDR_TRY(ndr_matmul_make_request("ndr_matmul", order.queue->context, desc, &epilogue, &request));
     NDR_TRY(ndr_matmul_check_buffers(&request, order.queue));
     if (request.c.rows == 0 || request.c.cols == 0) return ndr_queue_mark_in(&order, event);
