@@ -125,7 +125,12 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 #define OUT_COLS (BOXES * BOX_COLS)
 
 #define FAN NDR_UNITS_FAN
-#define SOME_SUMS (BLOCKS == 1 ? 32 : 16) /* for which C is loaded at once */
+#define LOADS_AHEAD (!INPUT_MATRICES) /* inputs, while those before are used: there are registers for them */
+#define SOME_SUMS ((TEAMS * BLOCKS > 2 && INPUT_MATRICES ? 16 : 32) / BLOCKS) /* for which C and inputs are loaded */
+
+/* The last stages of a tile, which team 0 takes before team 1 does, so that one stores C while the other multiplies.
+ * Team 1 keeps them and the one before meanwhile, so there are more. With 7 team 0 could end the next tile, too. */
+#define TURN (TEAMS == 2 && BLOCKS == 1 && OUT_BYTES == 2 && STAGES > 3 && STAGES < 7 ? 3 : 0)
 
 /* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
 #define SUM4_float float4
@@ -313,12 +318,14 @@ INLINE uint add_stages(T *sum, uint team, uint stages, uint memory, ring *at)
     uint used = 0;
     for (uint s = 0; s < stages; ++s) {
         const uint from = memory + at->stage * STAGE_BYTES;
+        if (TURN > 0 && team == 1 && s + TURN == stages) JOIN_ITEMS(1 + TEAMS, 256);
         barrier_wait(memory + FULL_AT + 8 * at->stage, at->phase);
         begin_products();
 #pragma unroll
         for (uint b = 0; b < BLOCKS; ++b)
             MULTIPLY(sum + b * SUMS, from + (team * BLOCKS + b) * BOX_BYTES, from + A_BYTES, s);
         end_products();
+        if (TURN > 0 && team == 0 && s + 1 == stages && stages >= TURN) ARRIVE_ITEMS(1 + TEAMS, 256);
         wait_for_earlier_products();
         if (s > 0 && tells) barrier_arrive(used);
         used = memory + EMPTY_AT + 8 * at->stage;
@@ -343,18 +350,28 @@ static inline global OUT_T *element_of(const product *p, uint which, uint row, u
     return p->c + which * p->c_stride + row * p->c_pitch + col;
 }
 
-/* The elements of C in the places of an item's sums. Compilers do not see that some rows are those of other calls:
- * otherwise they compute all addresses in advance, for which there are no registers. */
-INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col, uint count)
+/* Whether all elements of a tile are in C. */
+static inline bool is_inside(const product *p, const unit *u)
 {
-    const bool is_inside = p->c_is_mapped && u->row + TILE_M <= p->m && u->col + TILE_N <= p->n;
+    return u->row + TILE_M <= p->m && u->col + TILE_N <= p->n;
+}
+
+/* The next functions are for SOME_SUMS sums of an item, the first of which is in that row and column. Compilers do not
+ * see that some rows are those of other calls: otherwise they compute all addresses in advance, for which there are no
+ * registers. */
+#define ROW_OF(row, s) ((row) + (s) / 2 % 2 * 8)
+#define COL_OF(col, s) ((col) + (s) / 4 * 8 + (s) % 2)
+
+/* The elements of C. */
+INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col)
+{
+    const bool has_pairs = p->c_is_mapped && is_inside(p, u);
     asm volatile("" : "+r"(row), "+r"(col));
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; s += 2) {
-        if (s >= count) break;
-        const uint r = row + s / 2 % 2 * 8, c = col + s / 4 * 8;
+        const uint r = ROW_OF(row, s), c = COL_OF(col, s);
         global const OUT_T *const from = element_of(p, u->product, r, c);
-        if (is_inside) {
+        if (has_pairs) {
             const PAIR pair = *(global const PAIR *)from;
             old[s] = LOAD_OUT((const OUT_T *)&pair, 0);
             old[s + 1] = LOAD_OUT((const OUT_T *)&pair, 1);
@@ -365,27 +382,39 @@ INLINE void load_old(T *old, const product *p, const unit *u, uint row, uint col
     }
 }
 
-/* What C gets for `count` sums of an item, the first of which is in that row and column. With beta 0 C is not read, it
- * may hold NaN. For sums outside of C an epilogue reads its inputs at the last row or column. */
-INLINE void finish(STORED_T *results, const T *sum, const product *p, const unit *u, uint row, uint col,
-                   uint count EPILOGUE_PARAMETERS)
+/* The inputs of an epilogue; outside of C those of the last row or column. */
+INLINE void load_inputs(ndr_inputs *inputs, const product *p, const unit *u, uint row, uint col EPILOGUE_PARAMETERS)
+{
+    asm volatile("" : "+r"(row), "+r"(col));
+    if (is_inside(p, u)) {
+#pragma unroll
+        for (uint s = 0; s < SOME_SUMS; ++s)
+            inputs[s] = INPUTS(u->product, ROW_OF((ulong)row, s), COL_OF((ulong)col, s));
+    } else {
+#pragma unroll
+        for (uint s = 0; s < SOME_SUMS; ++s)
+            inputs[s] = INPUTS(u->product, min(ROW_OF(row, s), p->m - 1), min(COL_OF(col, s), p->n - 1));
+    }
+}
+
+/* What C gets. With beta 0 C is not read, it may hold NaN. */
+INLINE void finish(STORED_T *results, const T *sum, const ndr_inputs *inputs, const product *p, const unit *u, uint row,
+                   uint col EPILOGUE_PARAMETERS)
 {
 #if SCALES
     T old[SOME_SUMS];
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) old[s] = 0;
-    if (p->beta != 0) load_old(old, p, u, row, col, count);
+    if (p->beta != 0) load_old(old, p, u, row, col);
 #endif
     asm volatile("" : "+r"(row), "+r"(col)); /* as in load_old() */
 #pragma unroll
     for (uint s = 0; s < SOME_SUMS; ++s) {
-        T r = sum[s < count ? s : 0];
+        T r = sum[s];
 #if SCALES
         r = p->alpha * r + p->beta * old[s];
 #endif
-        if (s < count)
-            results[s] =
-                EPILOGUE(r, u->product, min(row + s / 2 % 2 * 8, p->m - 1), min(col + s / 4 * 8 + s % 2, p->n - 1));
+        results[s] = FINISH(r, inputs[s], u->product, min(ROW_OF(row, s), p->m - 1), min(COL_OF(col, s), p->n - 1));
     }
 }
 
@@ -440,9 +469,10 @@ INLINE void store_plainly(const product *p, const unit *u, uint block, uint out,
 
 static inline void join_team(uint team) { JOIN_ITEMS(1 + team, 128); }
 
-/* The results of a block of a whole tile, by a team, some columns after the other through local memory. */
-INLINE void store_sums(const product *p, const unit *u, uint team, uint block, const T *sum, uint out,
-                       global const uchar *map EPILOGUE_PARAMETERS)
+/* The results of a block of a whole tile, by a team, some columns after the other through local memory. If inputs are
+ * loaded ahead, those of the first sums have been. */
+INLINE void store_sums(const product *p, const unit *u, uint team, uint block, const T *sum,
+                       ndr_inputs (*inputs)[SOME_SUMS], uint out, global const uchar *map EPILOGUE_PARAMETERS)
 {
     const bool tells = get_local_id(0) % TEAM == 0, is_mapped = p->c_is_mapped;
     uint row = u->row + 64 * block + row_of_item(), col = u->col + col_of_item();
@@ -450,14 +480,17 @@ INLINE void store_sums(const product *p, const unit *u, uint team, uint block, c
 #pragma unroll
     for (uint first = 0; first < SUMS; first += SOME_SUMS) {
         const uint within = first % (OUT_COLS / 2), from = 2 * (first - within);
+        const uint next = first + SOME_SUMS, turn = first / SOME_SUMS % 2;
+        STORED_T results[SOME_SUMS];
+        if (!LOADS_AHEAD) load_inputs(inputs[turn], p, u, row, col + first * 2 EPILOGUE_ARGUMENTS);
+        else if (next < SUMS) load_inputs(inputs[!turn], p, u, row, col + next * 2 EPILOGUE_ARGUMENTS);
+        finish(results, sum + first, inputs[turn], p, u, row, col + first * 2 EPILOGUE_ARGUMENTS);
         if (within == 0) {
             if (tells) wait_for_reads();
             join_team(team);
         }
-        STORED_T results[SOME_SUMS];
-        finish(results, sum + first, p, u, row, col + first * 2, SOME_SUMS EPILOGUE_ARGUMENTS);
         put_results(out, results, within);
-        if (within + SOME_SUMS < OUT_COLS / 2 && first + SOME_SUMS < SUMS) continue;
+        if (within + SOME_SUMS < OUT_COLS / 2 && next < SUMS) continue;
         if (is_mapped) show_to_engine();
         join_team(team);
         if (!is_mapped) {
@@ -631,7 +664,10 @@ gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b
     for (uint s = 0; s < BLOCKS * SUMS; ++s) sum[s] = 0;
     for (uint i = get_group_id(0);;) {
         const uint used = add_stages(sum, team, u.stages, memory, &at);
+        ndr_inputs inputs[2][SOME_SUMS];
         if (tells && p.c_is_mapped) map_wait(maps + 2 * MAP_BYTES);
+        const uint row = u.row + 64 * BLOCKS * team + row_of_item(), col = u.col + col_of_item();
+        if (LOADS_AHEAD) load_inputs(inputs[0], &p, &u, row, col EPILOGUE_ARGUMENTS);
         wait_for_products();
         if (tells) barrier_arrive(used);
 #pragma unroll
@@ -643,7 +679,8 @@ gemm_units(ndr_units_numbers x, global const IN_BITS *a, global const IN_BITS *b
                 && !join_parts(of_block, &p, &u, team, block, SUMS_OF_PARTS, workspace + NDR_COUNTERS, is_last))
                 continue;
 #endif
-            store_sums(&p, &u, team, block, of_block, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
+            if (LOADS_AHEAD && b > 0) load_inputs(inputs[0], &p, &u, row + 64 * b, col EPILOGUE_ARGUMENTS);
+            store_sums(&p, &u, team, block, of_block, inputs, boxes, maps + 2 * MAP_BYTES EPILOGUE_ARGUMENTS);
         }
         i += get_num_groups(0);
         if (i >= x.units) break;

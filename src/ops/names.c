@@ -236,10 +236,9 @@ static void add_place(const ndr_names *n, size_t index, ndr_text *out)
     }
     ndr_text_add_all(out, "_at.s0");
     for (unsigned d = 0; d < n->shape.dims; ++d) {
-        const bool is_constant = n->along == d + 1 && (stride[d] == 0 || stride[d] == 1);
-        if (is_constant && stride[d] == 0) continue;
+        if (n->along && stride[d] == 0) continue;
         ndr_text_add(out, " + (long)%s%u", i, d);
-        if (is_constant) continue;
+        if (n->along == d + 1 && stride[d] == 1) continue;
         ndr_text_add_all(out, " * ");
         add_pointer(n, index, out);
         ndr_text_add(out, "_at.s%c", axes[d]);

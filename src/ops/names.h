@@ -19,7 +19,7 @@ typedef struct ndr_names {
     const char *index;   /* of elements: the start of the indexes' names, "ndr_j"; NULL: "i" */
     const char *element; /* and the type of outputs without a dtype */
     const char *const *taken; /* names that the expression has besides, NULL last; NULL: i, i0, i1 and i2 */
-    unsigned along;      /* and 1 + the dimension in which strides of 0 and 1 are constants; 0: none */
+    unsigned along;      /* 1 + the dimension in which strides of 1 are constants, those of 0 in all; 0: none */
 } ndr_names;
 
 /* Refuse lists that are NULL or too long; what is wrong with names, types and shapes, and set `is_flat`. Buffers are not

@@ -134,6 +134,34 @@ static void write_condition(const ndr_matmul_condition *condition, ndr_text *out
                  condition->at, condition->is_equal ? "==" : "!=");
 }
 
+/* Inputs that are neither the same in all rows nor in all columns. */
+static size_t count_matrices(const ndr_names *names)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < names->input_count; ++i) {
+        const int64_t *stride = names->inputs[i].array.stride;
+        count += stride[1] != 0 && stride[2] != 0;
+    }
+    return count;
+}
+
+/* What is read at an element of c, in a struct, and the function that loads it. */
+static void write_inputs(const ndr_names *names, ndr_text *out)
+{
+    ndr_text_add(out, "#define INPUT_MATRICES %zu\n", count_matrices(names));
+    ndr_text_add_all(out, "typedef struct ndr_inputs { ");
+    for (size_t i = 0; i < names->input_count; ++i)
+        ndr_text_add_all(out, ndr_names_value_type(names->inputs[i].array.dtype), " ", names->inputs[i].name, "; ");
+    ndr_text_add_all(out, "uchar ndr_none; } ndr_inputs;\n"
+                          "NDR_INLINE_ ndr_inputs ndr_load_inputs(ulong ndr_i0, const ulong ndr_i1, const ulong ndr_i2 "
+                          "EPILOGUE_PARAMETERS)\n{ ndr_i0 += ndr_first; const ndr_inputs ndr_of = { ");
+    for (size_t i = 0; i < names->input_count; ++i) {
+        ndr_names_add_load(names, i, out);
+        ndr_text_add_all(out, ", ");
+    }
+    ndr_text_add_all(out, "0 }; return ndr_of; }\n");
+}
+
 /* Kernels count rows and columns of c as it is stored, and products from the first one of their launch on. */
 void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
 {
@@ -148,13 +176,21 @@ void ndr_matmul_write(const ndr_op_case *of, ndr_text *out)
     add_parameters(&e->names, true, out);
     ndr_text_add_all(out, "\n#define EPILOGUE_ARGUMENTS ");
     add_parameters(&e->names, false, out);
-    ndr_text_add_all(out, "\nNDR_INLINE_ ", value_type(ndr_matmul_output(r)), " ndr_epilogue(const ", type,
-                     " ndr_r, ulong ndr_i0, const ulong ndr_i1, const ulong ndr_i2 EPILOGUE_PARAMETERS)\n{ ");
+    ndr_text_add_all(out, "\n");
+    write_inputs(&e->names, out);
+    ndr_text_add_all(out, "NDR_INLINE_ ", value_type(ndr_matmul_output(r)), " ndr_epilogue(const ", type,
+                     " ndr_r, const ndr_inputs ndr_of, ulong ndr_i0, const ulong ndr_i1, const ulong ndr_i2 "
+                     "EPILOGUE_PARAMETERS)\n{ ");
     ndr_text_add_all(out, ndr_matmul_is_integer(r) ? "const int r = as_int(ndr_r); " : "const ");
     if (!ndr_matmul_is_integer(r)) ndr_text_add_all(out, type, " r = ndr_r; ");
     ndr_text_add_all(out, "ndr_i0 += ndr_first; const ulong product = ndr_i0, row = ", e->swaps ? "ndr_i2" : "ndr_i1",
                      ", col = ", e->swaps ? "ndr_i1" : "ndr_i2", "; ");
-    ndr_names_add_values(&e->names, out);
+    for (size_t i = 0; i < e->names.input_count; ++i) {
+        const ndr_map_array *input = &e->names.inputs[i];
+        ndr_text_add_all(out, "const ", ndr_names_value_type(input->array.dtype), " ", input->name, " = ndr_of.",
+                         input->name, "; ");
+    }
+    ndr_names_add_scalars(&e->names, out);
     ndr_text_add_all(out, "return ");
     ndr_names_add_own(e->expression, "epilogue", out);
     ndr_text_add_all(out, "; }\n");
