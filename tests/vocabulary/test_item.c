@@ -202,8 +202,9 @@ static void test_item__counts_ids_from_the_offset(void **state)
     check_range(over(ndr_range_2d(7, quick() ? 5 : 64), 3, 1000, 0));
     check_range(over(ndr_range_3d(2, 3, quick() ? 5 : 47), 1, 20, 300));
     check_range(over(ndr_range_2d(3, 5), INT32_MAX - 3, INT32_MAX - 4, 0));
+    if (device.address_bits < 64) return; /* the largest offset there is INT32_MAX */
     check_range(over(ndr_range_1d(5), (size_t)INT32_MAX + 1, 0, 0));
-    if (device.address_bits == 64) check_range(over(ndr_range_2d(3, 5), FAR, 2 * FAR, 0));
+    check_range(over(ndr_range_2d(3, 5), FAR, 2 * FAR, 0));
 }
 
 static void check_rounded_up(ndr_range global)
