@@ -389,11 +389,11 @@ INLINE void load_inputs(ndr_inputs *inputs, const product *p, const unit *u, uin
     if (is_inside(p, u)) {
 #pragma unroll
         for (uint s = 0; s < SOME_SUMS; ++s)
-            inputs[s] = INPUTS(u->product, ROW_OF((ulong)row, s), COL_OF((ulong)col, s));
+            inputs[s] = EPILOGUE_INPUTS(u->product, ROW_OF((ulong)row, s), COL_OF((ulong)col, s));
     } else {
 #pragma unroll
         for (uint s = 0; s < SOME_SUMS; ++s)
-            inputs[s] = INPUTS(u->product, min(ROW_OF(row, s), p->m - 1), min(COL_OF(col, s), p->n - 1));
+            inputs[s] = EPILOGUE_INPUTS(u->product, min(ROW_OF(row, s), p->m - 1), min(COL_OF(col, s), p->n - 1));
     }
 }
 
