@@ -228,8 +228,8 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gemm_few(PARAMETE
         for (uint r = 0; r < ROWS; ++r)
 #pragma unroll
             for (uint j = 0; j < B_RUN; ++j) { /* by STORE_SUM() some take twice as long on NVIDIA's driver */
-                const ulong at = TURNS_C ? (first_col + j) * c_pitch + r : r * c_pitch + first_col + j;
-                if (r < m) c[at] = alpha * LANE(sum[r][q], j) + (beta == (R)0 ? (R)0 : beta * c[at]);
+                const ulong to = TURNS_C ? (first_col + j) * c_pitch + r : r * c_pitch + first_col + j;
+                if (r < m) c[to] = alpha * LANE(sum[r][q], j) + (beta == (R)0 ? (R)0 : beta * c[to]);
             }
     }
 }

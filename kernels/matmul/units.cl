@@ -128,8 +128,10 @@ gemm_units_bring(ulong rows, ulong cols, global const IN_BITS *restrict from, ul
 #define LOADS_AHEAD (!INPUT_MATRICES) /* inputs, while those before are used: there are registers for them */
 #define SOME_SUMS ((TEAMS * BLOCKS > 2 && INPUT_MATRICES ? 16 : 32) / BLOCKS) /* for which C and inputs are loaded */
 
-/* The last stages of a tile, which team 0 takes before team 1 does, so that one stores C while the other multiplies.
- * Team 1 keeps them and the one before meanwhile, so there are more. With 7 team 0 could end the next tile, too. */
+/* Team 0 multiplies the last TURN stages of a tile before team 1 does, so that one team stores C while the other
+ * multiplies. Team 1 waits for that at a barrier. It holds TURN + 1 stages meanwhile, so more must exist. If team 0
+ * could finish the next tile with the rest, it would arrive twice at the barrier: so there are at most 6 stages, and a
+ * tile of TURN stages or fewer, of which team 1 would hold one stage less, has no turns. */
 #define TURN (TEAMS == 2 && BLOCKS == 1 && OUT_BYTES == 2 && STAGES > 3 && STAGES < 7 ? 3 : 0)
 
 /* Of the sums and of C: four sums, two neighbours, an element's name in maps. */
@@ -318,14 +320,14 @@ INLINE uint add_stages(T *sum, uint team, uint stages, uint memory, ring *at)
     uint used = 0;
     for (uint s = 0; s < stages; ++s) {
         const uint from = memory + at->stage * STAGE_BYTES;
-        if (TURN > 0 && team == 1 && s + TURN == stages) JOIN_ITEMS(1 + TEAMS, 256);
+        if (TURN > 0 && team == 1 && s > 0 && s + TURN == stages) JOIN_ITEMS(1 + TEAMS, 256);
         barrier_wait(memory + FULL_AT + 8 * at->stage, at->phase);
         begin_products();
 #pragma unroll
         for (uint b = 0; b < BLOCKS; ++b)
             MULTIPLY(sum + b * SUMS, from + (team * BLOCKS + b) * BOX_BYTES, from + A_BYTES, s);
         end_products();
-        if (TURN > 0 && team == 0 && s + 1 == stages && stages >= TURN) ARRIVE_ITEMS(1 + TEAMS, 256);
+        if (TURN > 0 && team == 0 && s + 1 == stages && stages > TURN) ARRIVE_ITEMS(1 + TEAMS, 256);
         wait_for_earlier_products();
         if (s > 0 && tells) barrier_arrive(used);
         used = memory + EMPTY_AT + 8 * at->stage;
