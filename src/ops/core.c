@@ -77,14 +77,19 @@ static ndr_status probe(ndr_context *context, ndr_choices *c, ndr_core *core)
     return NDR_OK;
 }
 
-ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
+static ndr_status get(ndr_context *context, ndr_choices *c, ndr_core *core)
 {
-    ndr_choices *c;
-    NDR_TRY(ndr_choices_get(context, &c));
     if (atomic_load(&c->has_core)) *core = c->core;
     else if (ndr_has_vectors(&context->caps)) return probe(context, c, core);
     else keep(c, &context->caps, 0, core);
     return NDR_OK;
+}
+
+ndr_status ndr_core_get(ndr_context *context, ndr_core *core)
+{
+    ndr_choices *c;
+    NDR_TRY(ndr_choices_get(context, &c));
+    return get(context, c, core);
 }
 
 ndr_status ndr_core_assume(ndr_context *context, ndr_core *core, bool *is_assumed)
@@ -92,7 +97,7 @@ ndr_status ndr_core_assume(ndr_context *context, ndr_core *core, bool *is_assume
     ndr_choices *c;
     NDR_TRY(ndr_choices_get(context, &c));
     *is_assumed = !atomic_load(&c->has_core) && ndr_has_vectors(&context->caps) && is_the_host(&context->caps);
-    if (!*is_assumed) return ndr_core_get(context, core);
+    if (!*is_assumed) return get(context, c, core);
     *core = core_here(&context->caps, ndr_cpu_features());
     return NDR_OK;
 }
