@@ -34,7 +34,9 @@ void ndr_context_release(ndr_context *context)
 
 void ndr_context_destroy(ndr_context *context)
 {
-    if (ndr_handle_retire(NDR_HANDLE_CONTEXT, context, __func__)) ndr_context_release(context);
+    if (!ndr_handle_retire(NDR_HANDLE_CONTEXT, context, __func__)) return;
+    ndr_context_forget_events(context);
+    ndr_context_release(context);
 }
 
 /* ---- opening ---- */

@@ -22,6 +22,7 @@ struct ndr_context {
     struct ndr_traced_context *traced;       /* NULL: not traced */
     ndr_mutex order_lock;                    /* guards what order.c keeps of events and queues */
     ndr_queue *queues;                       /* with order_lock */
+    bool is_destroyed;                       /* by the caller, with order_lock */
     struct ndr_orphan *orphans;              /* events of destroyed queues, with order_lock */
     struct ndr_orphan *failed, *last_failed; /* events of failed commands, oldest first, with order_lock */
     unsigned failed_count;                   /* of these */

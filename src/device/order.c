@@ -424,7 +424,7 @@ static void sweep(ndr_queue *queue, ndr_event **gone)
     while (*link) {
         ndr_event *const event = *link;
         const bool is_over = settle(event);
-        if (is_over) note_failure(queue, event);
+        if (is_over && !queue->is_destroyed) note_failure(queue, event);
         if (is_over && can_go(event, left == 0)) {
             *link = event->next;
             let_go(event, gone);
@@ -589,10 +589,12 @@ ndr_event *ndr_event_find_under_way(const ndr_event *failing)
     return found;
 }
 
-/* ---- what is left of destroyed queues ----
+/* ---- destroyed queues ----
  *
  * An event whose work has not ended, or has failed before all that it waited for had ended, must be kept until then:
- * see above. The context keeps it, because the context lasts as long as any event that a caller can still end. */
+ * see above. So a destroyed queue stays in its context's list until it keeps no events. The events keep the context, so
+ * that they are let go when that is destroyed. The context then keeps what OpenCL has of them, because it lasts as long
+ * as any event that a caller can still end. */
 
 typedef struct ndr_orphan {
     struct ndr_orphan *next;
@@ -657,8 +659,8 @@ void ndr_orphans_release(ndr_context *context, bool only_complete)
     }
 }
 
-/* With the lock held. Searches for work under way do not find these events any more. So they count as behind each
- * event that is to fail, but are not waited for: what holds them back may be that event. */
+/* Searches for work under way do not find these events any more. So they count as behind each event that is to fail,
+ * but are not waited for: what holds them back may be that event. */
 static void let_all_go(ndr_queue *queue, ndr_event **gone)
 {
     for (ndr_event *event = queue->tracked, *next; event; event = next) {
@@ -671,32 +673,48 @@ static void let_all_go(ndr_queue *queue, ndr_event **gone)
     queue->tracked = queue->last_tracked = NULL;
 }
 
-void ndr_queue_list(ndr_queue *queue)
+/* With the lock held: of destroyed queues. */
+static void sweep_destroyed(ndr_context *context, ndr_event **gone)
 {
-    ndr_mutex_lock(&queue->context->order_lock);
-    queue->next = queue->context->queues;
-    queue->context->queues = queue;
-    ndr_mutex_unlock(&queue->context->order_lock);
+    for (ndr_queue **link = &context->queues, *queue; (queue = *link);) {
+        if (queue->is_destroyed) sweep(queue, gone);
+        if (queue->is_destroyed && context->is_destroyed) let_all_go(queue, gone);
+        if (queue->is_destroyed && !queue->tracked) *link = queue->next;
+        else link = &queue->next;
+    }
 }
 
-/* With the lock held. */
-static void list_no_longer(ndr_queue *queue)
+void ndr_queue_list(ndr_queue *queue)
 {
-    ndr_queue **link = &queue->context->queues;
-    while (*link != queue) link = &(*link)->next;
-    *link = queue->next;
+    ndr_event *gone = NULL;
+    ndr_context *const context = queue->context;
+    ndr_mutex_lock(&context->order_lock);
+    sweep_destroyed(context, &gone);
+    queue->next = context->queues;
+    context->queues = queue;
+    ndr_mutex_unlock(&context->order_lock);
+    ndr_events_release(gone);
 }
 
 void ndr_queue_forget_events(ndr_queue *queue)
 {
     ndr_event *gone = NULL;
     ndr_mutex_lock(&queue->context->order_lock);
-    sweep(queue, &gone);
-    ndr_orphans_release(queue->context, true);
-    let_all_go(queue, &gone);
-    list_no_longer(queue);
+    queue->is_destroyed = true;
     ndr_event *const failed = take_failed(queue);
+    ndr_orphans_release(queue->context, true);
+    sweep_destroyed(queue->context, &gone);
     ndr_mutex_unlock(&queue->context->order_lock);
     ndr_events_release(gone);
     ndr_event_release(failed);
+}
+
+void ndr_context_forget_events(ndr_context *context)
+{
+    ndr_event *gone = NULL;
+    ndr_mutex_lock(&context->order_lock);
+    context->is_destroyed = true;
+    sweep_destroyed(context, &gone);
+    ndr_mutex_unlock(&context->order_lock);
+    ndr_events_release(gone);
 }

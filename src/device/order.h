@@ -76,8 +76,10 @@ ndr_event *ndr_queue_find_unfinished(ndr_queue *queue);
 /* A new queue: its context lists it. */
 void ndr_queue_list(ndr_queue *queue);
 
-/* The queue is destroyed: return its references, and list it no longer. */
+/* The queue is destroyed: it is listed until it keeps no events. The context is destroyed: its destroyed queues return
+ * their references. */
 void ndr_queue_forget_events(ndr_queue *queue);
+void ndr_context_forget_events(ndr_context *context);
 
 /* Keep an OpenCL event of a failed command, whose reference this takes over. */
 void ndr_failed_keep(ndr_context *context, cl_event event);

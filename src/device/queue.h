@@ -25,6 +25,7 @@ struct ndr_queue {
     atomic_uint launches;   /* launches since the last finish; stops counting when they are not few */
     /* Guarded by the context's order_lock: */
     ndr_queue *next;                   /* of the context's */
+    bool is_destroyed;                 /* by the caller */
     bool has_barrier;                  /* one is in the list below */
     ndr_event *tracked, *last_tracked; /* events that order.c keeps until their work has ended: a list, its end */
     atomic_uint tracked_count;   /* of the list; grows with `lock` held, too, and is then read without order_lock */

@@ -377,6 +377,32 @@ static void test_order__waits_for_work_of_a_destroyed_queue(void **state)
     ndr_event_destroy(second);
 }
 
+/* A driver that fails a command while it ends another one that the same command waits for may crash: the fault
+ * fail_ends_twice. A reference of the test's stands for the driver that has not left the command yet. */
+static void test_order__finds_work_of_a_destroyed_queue_that_has_to_end_before_a_failure(void **state)
+{
+    ndr_queue *const line = new_queue();
+    ndr_event *first = new_gate(), *gate = new_gate(), *before, *behind;
+    assert_ok(ndr_queue_mark(ndr_after(line, first), &before));
+    assert_ok(ndr_launch_event(ndr_after(line, gate), add_one, &behind, ndr_range_1d(INTS), x));
+    ndr_queue_destroy(line);
+    ndr_queue_destroy(new_queue());
+    assert_ok(ndr_event_complete(first));
+    assert_ok(ndr_event_wait(before));
+    const cl_event end = ndr_event_end(before);
+    assert_int_equal(clRetainEvent(end), CL_SUCCESS);
+    ndr_event *const found = ndr_event_find_under_way(gate);
+    assert_int_equal(clReleaseEvent(end), CL_SUCCESS);
+    assert_ptr_equal(found, before);
+    ndr_event_release(found);
+    assert_ok(ndr_event_fail(gate, NDR_NOT_FOUND, "no gate"));
+    assert_refused(NDR_NOT_FOUND, ndr_event_wait(behind), "because work before it did: no gate");
+    ndr_event_destroy(first);
+    ndr_event_destroy(gate);
+    ndr_event_destroy(before);
+    ndr_event_destroy(behind);
+}
+
 static void test_order__events_of_nothing_are_complete(void **state)
 {
     ndr_event *nothing;
@@ -938,6 +964,7 @@ int main(void)
         cmocka_unit_test(test_order__takes_lists_of_every_length),
         cmocka_unit_test(test_order__an_event_named_twice_is_listed_once),
         cmocka_unit_test(test_order__waits_for_work_of_a_destroyed_queue),
+        cmocka_unit_test(test_order__finds_work_of_a_destroyed_queue_that_has_to_end_before_a_failure),
         cmocka_unit_test(test_order__events_of_nothing_are_complete),
         cmocka_unit_test(test_order__spans_queues_that_were_not_flushed),
         cmocka_unit_test(test_order__refuses_what_is_not_right),

@@ -114,7 +114,8 @@ static void free_rank(ndr_group_rank *rank)
     ndr_queue_destroy(rank->queue);
     ndr_queue_destroy(rank->in);
     ndr_queue_destroy(rank->out);
-    if (rank->context) ndr_context_release(rank->context);
+    if (rank->group->has_own) ndr_context_destroy(rank->context);
+    else ndr_context_release(rank->context);
 }
 
 void ndr_group_destroy(ndr_group *group)
@@ -220,6 +221,7 @@ ndr_status ndr_group_create(const ndr_group_desc *desc, ndr_group **group)
     ndr_mutex_init(&made->lock, NDR_LOCK_GROUP);
     ndr_condition_init(&made->changed);
     made->process = ndr_process_id();
+    made->has_own = !wanted.contexts;
     const ndr_status status = wanted.contexts     ? add_contexts(made, &wanted)
                               : wanted.part_count ? add_parts(made, &wanted)
                                                   : add_devices(made, wanted.device);

@@ -21,6 +21,7 @@ typedef struct ndr_group_rank {
 struct ndr_group {
     ndr_group_rank *ranks;
     size_t size;
+    bool has_own;          /* it made the contexts of its ranks, and destroys them */
     ndr_mutex lock;        /* guards the jobs and `ends` */
     ndr_condition changed; /* wakes when a job or `ends` has changed */
     bool ends;
