@@ -156,7 +156,7 @@ static inline void reduce_row(sums *s, const uint n, INPUT, const ulong k0, cons
 static inline void reduce_extent(sums *s, INPUT, const ulong k0, const ulong k1, const uint n, const extent *e,
                                  const ulong row)
 {
-    open_sums(s, n);
+    open_sums(s, ALONG_REDUCED || IS_NARROW ? LANES : (n + 15) & ~15u); /* vectors also take lanes behind the n-th */
     for (ulong r = e->begin; r < e->end;) {
         const ulong r0 = r < row ? 0 : r / row, first = r - r0 * row, stop = min(row, first + (e->end - r));
         reduce_row(s, n, INPUT_VALUES, k0, k1, r0, first, stop);
