@@ -111,9 +111,10 @@ int main(int argc, char **argv)
         const size_t grown = (size_t)((double)size * cbrt((double)ranks) + 0.5);
         const figures strong = run(some, size, count, &is_right), weak = run(some, grown, count * ranks, &is_right);
         if (ranks == 1) strong_1 = strong, weak_1 = weak;
-        printf("%zu ranks | %8.4f s %7.1f GFLOP/s %6.2f %8.4f s %6.0f%% | %8.4f s %6.2f %8.4f s %6.0f%%\n", ranks,
-               strong.product, 2e-9 * (double)(size * size * size) / strong.product, strong_1.product / strong.product,
-               weak.product, 100 * weak_1.product / weak.product, strong.sum, strong_1.sum / strong.sum, weak.sum,
+        printf("%zu %s | %8.4f s %7.1f GFLOP/s %6.2f %8.4f s %6.0f%% | %8.4f s %6.2f %8.4f s %6.0f%%\n", ranks,
+               ranks == 1 ? "rank " : "ranks", strong.product,
+               2e-9 * (double)(size * size * size) / strong.product, strong_1.product / strong.product, weak.product,
+               100 * weak_1.product / weak.product, strong.sum, strong_1.sum / strong.sum, weak.sum,
                100 * weak_1.sum / weak.sum);
         ndr_group_destroy(some);
     }

@@ -59,15 +59,18 @@ static const char *find_fault_of_folder(const ndr_disk *disk, const ndr_file_inf
                                   : NULL;
 }
 
-/* 0, or an errno. */
-static int check_folder(const ndr_disk *disk)
+enum { REFUSED = -1 }; /* the log has the reason, once */
+
+/* 0, an errno, or REFUSED. */
+static int check_folder(ndr_disk *disk)
 {
     ndr_file_info info;
     const int error = disk->folder.chars ? ndr_file_get_info(disk->folder.chars, &info) : ENOENT;
     if (error) return error;
     const char *fault = find_fault_of_folder(disk, &info);
-    if (fault) ndr_log(NDR_LOG_WARN, "cache.refused", "folder \"%s\" is not used: %s", disk->folder.chars, fault);
-    return fault ? EACCES : 0;
+    if (fault && !atomic_exchange(&disk->has_refused, true))
+        ndr_log(NDR_LOG_WARN, "cache.refused", "folder \"%s\" is not used: %s", disk->folder.chars, fault);
+    return fault ? REFUSED : 0;
 }
 
 /* ---- entries ---- */
@@ -165,7 +168,7 @@ static bool read_entry(const place *p, ndr_text *value)
     return !fault && !value->failed;
 }
 
-bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value)
+bool ndr_disk_get(ndr_disk *disk, const char *key, ndr_text *value)
 {
     place p;
     if (check_folder(disk) != 0) return false;
@@ -175,18 +178,18 @@ bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value)
     return is_found;
 }
 
-/* 0, or an errno. */
-static int prepare_folder(const ndr_disk *disk)
+/* 0, an errno, or REFUSED. */
+static int prepare_folder(ndr_disk *disk)
 {
     if (!has_another_root(disk)) ndr_folder_create(disk->folder.chars);
     const int error = check_folder(disk);
     return error ? error : ndr_folder_check_write(disk->folder.chars);
 }
 
-bool ndr_disk_can_put(const ndr_disk *disk)
+bool ndr_disk_can_put(ndr_disk *disk)
 {
     const int error = disk->folder.chars ? prepare_folder(disk) : 0;
-    if (error)
+    if (error > 0)
         ndr_log(NDR_LOG_WARN, "cache.not_kept",
                 "nothing is kept in \"%s\": %s; set NDR_CACHE to a folder that this user can write to, or to off",
                 disk->folder.chars, ndr_errno_print(error).chars);
@@ -202,10 +205,10 @@ bool ndr_disk_put(ndr_disk *disk, const char *key, const void *value, size_t val
     if (!error && find_place(disk, key, &p)) entry = make_entry(&p.key, value, value_bytes);
     if (!error) error = !entry.chars || entry.failed ? ENOMEM : entry.length > NDR_DISK_ENTRY_BYTES ? EFBIG : 0;
     if (!error) error = ndr_file_write(p.path.chars, entry.chars, entry.length);
-    if (error)
+    if (error > 0)
         ndr_log(NDR_LOG_WARN, "cache.not_kept", "%zu bytes are not kept in \"%s\": %s", value_bytes, disk->folder.chars,
                 ndr_errno_print(error).chars);
-    else atomic_store(&disk->has_grown, true);
+    if (!error) atomic_store(&disk->has_grown, true);
     free_place(&p);
     ndr_text_free(&entry);
     return !error;

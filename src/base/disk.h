@@ -12,7 +12,7 @@ extern const char ndr_library_build[]; /* version and a hash of the sources; gen
 typedef struct ndr_disk {
     ndr_text folder; /* empty: nothing is kept */
     uint64_t limit_bytes;
-    atomic_bool has_grown;
+    atomic_bool has_grown, has_refused; /* has_refused: the log says why the folder is not used */
     ndr_file_info root; /* of all paths when it was opened */
 } ndr_disk;
 
@@ -27,10 +27,10 @@ void ndr_disk_close(ndr_disk *disk);
 
 /* Append the value that was put under `key` by this build of libndr; false: there is none, and if the file is there,
  * the log has the reason. */
-bool ndr_disk_get(const ndr_disk *disk, const char *key, ndr_text *value);
+bool ndr_disk_get(ndr_disk *disk, const char *key, ndr_text *value);
 
 /* Whether ndr_disk_put() may succeed, before a value is made; false: it cannot, and the log has the reason. */
-bool ndr_disk_can_put(const ndr_disk *disk);
+bool ndr_disk_can_put(ndr_disk *disk);
 
 /* A file of the store. */
 typedef struct ndr_disk_entry {

@@ -1,5 +1,6 @@
 /* names.c - the names in a caller's expression: checks, arguments, and the text of a kernel that defines them. */
 #include "ops/names.h"
+#include "ops/own_text.h"
 
 #include <ctype.h>
 
@@ -141,6 +142,7 @@ ndr_status ndr_names_check(ndr_names *n, const ndr_device_info *device)
 {
     NDR_TRY(ndr_names_check_list(n));
     NDR_TRY(check_names(n));
+    NDR_TRY(ndr_own_check(n->call, "declarations", n->declarations, NDR_OWN_DECLARATIONS));
     for (size_t i = 0; i < n->scalar_count; ++i) NDR_TRY(check_scalar(n, &n->scalars[i], device));
     n->is_flat = true;
     for (size_t i = 0; i < count_arrays(n); ++i) {

@@ -36,12 +36,12 @@ static const char *skip_to_newline(const char *at)
     return at;
 }
 
-/* The position behind the comment whose star is at `at`. */
+/* The position behind the comment whose star is at `at`; NULL: it has no end. */
 static const char *skip_comment(const char *at)
 {
     for (const char *star = strchr(at + 1, '*'); star; star = strchr(star + 1, '*'))
         if (*next_char(star) == '/') return next_char(next_char(star));
-    return at + strlen(at);
+    return NULL;
 }
 
 static void add_chars(ndr_line *line, const char *chars, size_t count)
@@ -88,7 +88,7 @@ static const char *add_quoted(ndr_line *line, const char *at, bool is_name)
 void ndr_line_read(const char *text, ndr_line *line)
 {
     ndr_text_clear(&line->directive);
-    line->is_code = false;
+    line->is_code = line->is_open = false;
     const char *at = skip_splices(text);
     while (*at && *at != '\n') {
         const size_t plain = strcspn(at, line->is_code ? "\\/\"'\n" : "\\/\"'\n <%#\t\f\v");
@@ -104,6 +104,8 @@ void ndr_line_read(const char *text, ndr_line *line)
         } else if (*at == '/' && *next == '*') {
             add_char(line, ' ');
             at = skip_comment(next);
+            line->is_open = !at;
+            if (!at) at = next + strlen(next);
         } else if (is_name || *at == '"' || *at == '\'') {
             at = add_quoted(line, at, is_name);
         } else if (*at == '%' && *next == ':' && !line->is_code && !line->directive.length) {

@@ -12,6 +12,7 @@ typedef struct ndr_line {
     const char *next; /* the line after it */
     size_t newlines;
     bool is_code;       /* neither blank nor a directive */
+    bool is_open;       /* ends in a comment without an end */
     ndr_text directive; /* "#if X", without comments and continuations; empty for other lines */
     ndr_text *code;     /* NULL, or appended with the code: a comment as a blank, a string as "" */
 } ndr_line;

@@ -883,6 +883,7 @@ static ndr_status map_reduce_by(const char *combine, const char *identity, const
     return ndr_map_reduce(queue, &desc, NULL);
 }
 
+MISTAKE(map_reduce_two_values, map_reduce_by("a + b", "0", "r; 2"))
 MISTAKE(combine_unknown_name, map_reduce_by("a + x", "0", NULL))
 MISTAKE(identity_unknown_name, map_reduce_by("a + b", "zero", NULL))
 MISTAKE(finish_unknown_name, map_reduce_by("a + b", "0", "r / n"))
@@ -1732,6 +1733,7 @@ static const row rows[] = {
     CALL("the index as a name", "choose another name", map_index_as_name),
     CALL("no operator of an expression", "use NDR_OP_SUM", map_reduce_no_op),
     CALL("an operator without its identity", "set both or none", map_reduce_no_identity),
+    CALL("two values in an expression", "write one value", map_reduce_two_values),
     CALL("a dimension that the shape lacks", "use bit 0", map_reduce_bad_axes),
     CALL("an operator of one's own that names an array", "belongs in expression", combine_unknown_name),
     CALL("an identity that is not declared", "correct the name", identity_unknown_name),

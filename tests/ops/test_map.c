@@ -456,6 +456,8 @@ static void test_map__refuses_what_is_missing(void **state)
     REFUSED(NULL, "desc is NULL");
     REFUSED(MAP(NULL, OUTPUTS(y)), "statement is not set");
     REFUSED(MAP(" \n", OUTPUTS(y)), "statement is not set");
+    REFUSED(MAP("y = 1; } if (0) {", OUTPUTS(y)), "statement \"y = 1; } if (0) {\" closes a bracket");
+    REFUSED(MAP("y = 1", .declarations = "#define A \\", OUTPUTS(y)), "declarations \"#define A \\\" ends with a back");
     REFUSED(MAP("y = 1", .output_count = 0), "no output");
     REFUSED(MAP("y = 1", .output_count = 1), "outputs is NULL");
     REFUSED(MAP("y = x", .input_count = 1, OUTPUTS(y)), "inputs is NULL");

@@ -426,6 +426,24 @@ static void test_map_reduce__refuses_wrong_types_and_operators(void **state)
             "output is 1 element");
 }
 
+static void test_map_reduce__refuses_texts_of_more_than_one_value(void **state)
+{
+    float got;
+#define OWN .dtype = NDR_DTYPE_F32, .host = &got, INPUTS(X(9))
+    REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .expression = "x; 2", INPUTS(X(9))), "expression \"x; 2\" goes on behind a ;");
+    REFUSED(NDR_BAD_ARGUMENT, DESC(SUM, .expression = "x", .finish = "r, 2", INPUTS(X(9))), "finish \"r, 2\"");
+    REFUSED(NDR_BAD_ARGUMENT, DESC(OWN, .expression = "x", .combine = "a; b", .identity = "0"), "combine \"a; b\"");
+    REFUSED(NDR_BAD_ARGUMENT, DESC(OWN, .expression = "x", .combine = "a + b", .identity = "0; 1"),
+            "identity \"0; 1\"");
+#undef OWN
+    const ndr_map_reduce_value values[] = {
+        { .name = "a", .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "x", .host = &got },
+        { .name = "b", .dtype = NDR_DTYPE_F32, .op = NDR_OP_SUM, .expression = "x) + (x" },
+    };
+    REFUSED(NDR_BAD_ARGUMENT, DESC(.values = values, .value_count = 2, INPUTS(X(9))),
+            "values[1].expression \"x) + (x\" closes a bracket");
+}
+
 static void test_map_reduce__refuses_f64_where_the_device_has_none(void **state)
 {
     ndr_context *without;
@@ -470,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_map_reduce__stores_one_element_and_has_an_event),
         cmocka_unit_test(test_map_reduce__shows_errors_in_each_text),
         cmocka_unit_test(test_map_reduce__refuses_wrong_types_and_operators),
+        cmocka_unit_test(test_map_reduce__refuses_texts_of_more_than_one_value),
         cmocka_unit_test(test_map_reduce__refuses_f64_where_the_device_has_none),
     };
     const struct CMUnitTest results[] = { RESULTS };

@@ -558,6 +558,7 @@ static void test_matmul__refuses_forms_that_do_not_exist(void **state)
     REFUSED(NDR_BAD_ARGUMENT, d.scalar_count = 1, "scalars are set, but epilogue is not");
     REFUSED(NDR_BAD_ARGUMENT, d.declarations = "", "declarations is set, but epilogue is not");
     REFUSED(NDR_BAD_ARGUMENT, d.epilogue = " \n", "epilogue is empty");
+    REFUSED(NDR_BAD_ARGUMENT, d.epilogue = "r; 2", "epilogue \"r; 2\" goes on behind a ;");
     REFUSED(NDR_BAD_ARGUMENT, (d.epilogue = "r", d.input_count = 1), "inputs is NULL, but its count is not 0");
     REFUSED(NDR_LIMIT_EXCEEDED, (d.epilogue = "r", d.inputs = &one, d.input_count = 25), "use at most 24");
     REFUSED(NDR_BAD_ARGUMENT, (d.epilogue = "r", d.inputs = &wide, d.input_count = 1),

@@ -287,6 +287,8 @@ static void test_merge_sort__refuses_what_does_not_fit(void **state)
     SORT_REFUSES(NDR_BAD_ARGUMENT, (desc.dtype = NDR_DTYPE_NONE, desc.element = "int2", desc.element_bytes = 8),
                  "have no order", "set less");
     SORT_REFUSES(NDR_BAD_ARGUMENT, desc.less = " \n", "less is empty");
+    SORT_REFUSES(NDR_BAD_ARGUMENT, desc.less = "a < b; 1", "less \"a < b; 1\" goes on behind a ;");
+    SORT_REFUSES(NDR_BAD_ARGUMENT, desc.declarations = "/*", "declarations \"/*\" begins a comment");
     SORT_REFUSES(NDR_BAD_ARGUMENT, (desc.length = 2, desc.segments = 1), "leave out the other");
     SORT_REFUSES(NDR_BAD_ARGUMENT, desc.segments = 1, "starts has no buffer");
     SORT_REFUSES(NDR_OUT_OF_BOUNDS, desc.count = 10, "input is 10 elements", "holds 9");

@@ -2,6 +2,7 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/map/map.h"
+#include "ops/own_text.h"
 
 /* ---- the kernel ---- */
 
@@ -119,6 +120,7 @@ static ndr_status make_request(const ndr_context *context, const ndr_map_desc *d
     NDR_REQUIRE(desc, "ndr_map: desc is NULL; pass the address of a descriptor whose members are set");
     NDR_REQUIRE(desc->statement && desc->statement[strspn(desc->statement, " \t\r\n")],
                 "ndr_map: statement is not set; set it to OpenCL C such as \"y = a * x + y\"");
+    NDR_TRY(ndr_own_check("ndr_map", "statement", desc->statement, NDR_OWN_STATEMENTS));
     NDR_REQUIRE(desc->output_count > 0, "ndr_map: there is no output; set outputs and output_count");
     *request = (ndr_map_request){ .statement = desc->statement,
                                   .names = { .call = "ndr_map",

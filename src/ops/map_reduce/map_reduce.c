@@ -3,6 +3,7 @@
 #include "device/context.h"
 #include "device/queue.h"
 #include "ops/map_reduce/map_reduce.h"
+#include "ops/own_text.h"
 #include "ops/written.h"
 
 #include <stdio.h>
@@ -26,16 +27,27 @@ static ndr_status check_own_operator(const ndr_map_reduce_desc *desc)
                 desc->combine ? "combine" : "identity", desc->combine ? "identity" : "combine");
     NDR_REQUIRE(!desc->combine || desc->op == NDR_OP_NONE,
                 "ndr_map_reduce: op and combine are set; leave op out, or combine and identity");
-    return NDR_OK;
+    NDR_TRY(ndr_own_check("ndr_map_reduce", "combine", desc->combine, NDR_OWN_EXPRESSION));
+    return ndr_own_check("ndr_map_reduce", "identity", desc->identity, NDR_OWN_EXPRESSION);
 }
 
 /* `what`: "", or "values[1].". */
+static ndr_status check_texts(const ndr_map_reduce_value *v, const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%sexpression", what);
+    NDR_TRY(ndr_own_check("ndr_map_reduce", name, v->expression, NDR_OWN_EXPRESSION));
+    snprintf(name, sizeof name, "%sfinish", what);
+    return ndr_own_check("ndr_map_reduce", name, v->finish, NDR_OWN_EXPRESSION);
+}
+
 static ndr_status check_value(const ndr_map_reduce_desc *desc, const ndr_map_reduce_value *v, const char *what,
                               const ndr_device_info *device)
 {
     const ndr_dtype result = v->output.dtype;
     NDR_REQUIRE(is_text(v->expression), "ndr_map_reduce: %sexpression is not set; set it to OpenCL C such as \"x * y\"",
                 what);
+    NDR_TRY(check_texts(v, what));
     NDR_REQUIRE(desc->element || is_number(v->dtype),
                 "ndr_map_reduce: %sdtype is %s; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64, or set element",
                 what, v->dtype == NDR_DTYPE_NONE ? "not set" : ndr_dtype_name(v->dtype));

@@ -2,6 +2,7 @@
  * text. */
 #include "device/context.h"
 #include "ops/matmul/matmul.h"
+#include "ops/own_text.h"
 
 /* ---- the request ---- */
 
@@ -56,7 +57,7 @@ static ndr_status check_set(const char *call, const ndr_matmul_desc *d)
                 call, needless);
     NDR_REQUIRE(!d->epilogue || d->epilogue[strspn(d->epilogue, " \t\r\n")],
                 "%s: epilogue is empty; set it to OpenCL C such as \"r + bias\", or to NULL", call);
-    return NDR_OK;
+    return ndr_own_check(call, "epilogue", d->epilogue, NDR_OWN_EXPRESSION);
 }
 
 ndr_status ndr_matmul_make_epilogue(const char *call, const ndr_context *context, const ndr_matmul_desc *d,

@@ -4,6 +4,7 @@
 #include "device/queue.h"
 #include "launch/workspace.h"
 #include "ops/names.h"
+#include "ops/own_text.h"
 #include "ops/written.h"
 
 /* ---- the text in front of the kernels ---- */
@@ -133,6 +134,8 @@ static ndr_status check_order(const char *call, const ndr_context *context, ndr_
                 order->element);
     NDR_REQUIRE(!order->less || order->less[strspn(order->less, " \t\r\n")],
                 "%s: less is empty; set it to OpenCL C such as \"a < b\", or leave it out", call);
+    NDR_TRY(ndr_own_check(call, "less", order->less, NDR_OWN_EXPRESSION));
+    NDR_TRY(ndr_own_check(call, "declarations", order->declarations, NDR_OWN_DECLARATIONS));
     if (!order->element) order->element_bytes = ndr_dtype_size(order->dtype);
     return NDR_OK;
 }
