@@ -1,5 +1,5 @@
 /* rows_launch.c - the cost of a launch, and a kernel with one item for each element, beside raw OpenCL. */
-#include "bench.h"
+#include "rows_launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,7 +220,85 @@ static const contender axpy_own[] = { { .name = "libndr", .on_device = true, .ru
                                       { 0 } };
 static const work axpy_work = { axpy_own, begin, end, refill, reset, hand_over, check_axpy };
 
+/* ---- one launch and its finish: groups of one item that store a word each ---- */
+
+static const char mark[] = "kernel void mark(global uint *marks) { marks[get_group_id(0)] = 1; }\n";
+
+static void *begin_call(const void *shape)
+{
+    small_call *j = allocate(sizeof *j);
+    memset(j, 0, sizeof *j);
+    j->groups = *(const size_t *)shape;
+    j->count = j->groups > thread_count() ? j->groups : thread_count();
+    j->marks = shared_create(j->count * sizeof(uint32_t));
+    MUST(ndr_kernel_get(the_context, &(ndr_kernel_desc){ .name = "mark", .source = mark }, &j->kernel));
+    j->raw = raw_kernel(mark, "mark");
+    return j;
+}
+
+static void end_call(void *job_)
+{
+    small_call *j = job_;
+    shared_destroy(&j->marks);
+    MUST_CL(clReleaseKernel(j->raw));
+    free(j);
+}
+
+static void hand_over_call(void *job_, bool to_device) { shared_hand_over(&((small_call *)job_)->marks, to_device); }
+
+static void reset_call(void *job_)
+{
+    small_call *j = job_;
+    memset(j->marks.host, 0, j->count * sizeof(uint32_t));
+}
+
+/* A mark of each group, or of each thread. */
+static bool check_call(void *job_, const contender *who, size_t calls, bool thoroughly)
+{
+    const small_call *j = job_;
+    const uint32_t *marks = j->marks.host;
+    const size_t wanted = who->on_device ? j->groups : thread_count();
+    (void)calls, (void)thoroughly;
+    for (size_t i = 0; i < wanted; ++i) {
+        if (marks[i] == 1) continue;
+        fprintf(stderr, "bench: %s: %zu has left no mark\n", who->name, i);
+        return false;
+    }
+    return true;
+}
+
+static void run_call(void *job_)
+{
+    const small_call *j = job_;
+    MUST(ndr_launch(the_queue, j->kernel, ndr_nd_range_1d(j->groups, 1), j->marks.buffer));
+    MUST(ndr_queue_finish(the_queue));
+}
+
+static void run_raw_call(void *job_)
+{
+    const small_call *j = job_;
+    const cl_mem marks = ndr_buffer_cl(j->marks.buffer);
+    const size_t one = 1;
+    cl_command_queue queue = ndr_queue_cl(the_queue);
+    MUST_CL(clSetKernelArg(j->raw, 0, sizeof marks, &marks));
+    MUST_CL(clEnqueueNDRangeKernel(queue, j->raw, 1, NULL, &j->groups, &one, 0, NULL, NULL));
+    MUST_CL(clFinish(queue));
+}
+
+static const contender call_own[] = { { .name = "libndr", .on_device = true, .run = run_call },
+                                      { .name = "raw OpenCL", .on_device = true, .run = run_raw_call },
+                                      { 0 } };
+const work small_call_work = { call_own, begin_call, end_call, NULL, reset_call, hand_over_call, check_call };
+
 /* ---- rows ---- */
+
+/* What a call of an operation takes at least. */
+#define CALL(groups_, name_)                                                                                      \
+    {                                                                                                             \
+        .name = "launch and finish, " name_, .work = &small_call_work, .shape = &(const size_t){ groups_ },       \
+        .amount = 1, .unit = &microseconds, .rivals = { { "raw OpenCL", { NO_GOAL, 0, 0 } },                      \
+                                                        { "OpenMP region", { NO_GOAL, 0, 0 } } },                 \
+    }
 
 #define AXPY(n)                                                                                                       \
     {                                                                                                                 \
@@ -245,6 +323,9 @@ static const bench_row rows[] = {
       .alternates = true,
       .rivals = { { "raw OpenCL", { TIME_AT_MOST, 1.0, 1 } },
                   { "raw with arguments set once", { TIME_AT_MOST, 1.05, 1 } } } },
+    CALL(1, "1 group"),
+    CALL(2, "2 groups"),
+    CALL(16, "16 groups"),
     AXPY(1048576),
     AXPY(1048583),
 };

@@ -4,6 +4,7 @@
 #include "rival.h"
 #include "rows_axes.h"
 #include "rows_histogram.h"
+#include "rows_launch.h"
 #include "rows_move.h"
 #include "rows_reduce.h"
 #include "rows_scan.h"
@@ -196,6 +197,14 @@ static void run_histogram(void *job)
     }
 }
 
+/* What a loop takes at least: all threads begin and end. */
+static void run_region(void *job)
+{
+    uint32_t *marks = ((small_call *)job)->marks.host;
+#pragma omp parallel
+    marks[omp_get_thread_num()] = 1;
+}
+
 static void describe(void) { printf("of the C compiler"); }
 
 const rival rival_openmp = {
@@ -207,5 +216,6 @@ const rival rival_openmp = {
                  { &line_work, { .name = "OpenMP loops", .run = run_lines } },
                  { &transpose_work, { .name = "OpenMP loops", .run = run_transpose } },
                  { &gather_work, { .name = "OpenMP loops", .run = run_gather } },
-                 { &histogram_work, { .name = "OpenMP loops", .run = run_histogram } } },
+                 { &histogram_work, { .name = "OpenMP loops", .run = run_histogram } },
+                 { &small_call_work, { .name = "OpenMP region", .run = run_region } } },
 };
