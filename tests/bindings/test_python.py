@@ -85,6 +85,7 @@ class Errors(Case):
         self.assertIn("y", error.build_log)
         self.assertNotEqual(error.cl_error, 0)
         self.refused("NO_MATCHING_DEVICE", "no such", ndr.Context, "no such device")
+        self.refused("BAD_ARGUMENT", "has a NUL character; remove it", ndr.Context, "cpu\0gpu")
 
     def test_errors__of_options_name_those_that_exist(self):
         self.refused("BAD_ARGUMENT", "it has is_profiling, spin_ns", self.context.queue, profiling=True)

@@ -71,7 +71,9 @@ def choose(enum_type, value, what):
 
 
 def encode(text):
-    return os.fsencode(text)
+    """`text` for a char *, which would end at a NUL."""
+    encoded = os.fsencode(text)
+    return refuse(f"{text!r} has a NUL character; remove it") if b"\0" in encoded else encoded
 
 
 def to_c(ctype, value, keep, what):

@@ -1,6 +1,6 @@
 """Several devices, or parts of one, that work on arrays of the host: the calls of ndr_group.h."""
 
-from ndr._base import Handle, check, choose, dtype_of_format, dtype_size, ffi, host_memory, lib, new_struct, refuse, view_of
+from ndr._base import Handle, check, choose, dtype_of_format, dtype_size, encode, ffi, host_memory, lib, new_struct, refuse, view_of
 from ndr._operations import named_scalar
 
 
@@ -72,7 +72,7 @@ class Group(Handle):
         arrays = ffi.new("ndr_group_array[]", len(names))
         for i, name in enumerate(names):
             array = arrays[i]
-            keep.append(ffi.new("char[]", name.encode()))
+            keep.append(ffi.new("char[]", encode(name)))
             array.name = keep[-1]
             for table, member in ((inputs, "input"), (outputs, "output")):
                 if name in table:
